@@ -1,0 +1,1 @@
+//! ferrio's I/O engines.

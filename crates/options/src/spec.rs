@@ -1,0 +1,772 @@
+//! What a run is: one [`RunSpec`] with a [`JobSpec`] for every worker, resolved and validated.
+//!
+//! Everything here is plain data. Nothing later looks at option text again, except to show it
+//! (the recorded options of a JSON report).
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The three data directions, in the order of every per-direction array: read, write, trim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Direction {
+    /// Data moves from the target to memory.
+    Read = 0,
+    /// Data moves from memory to the target.
+    Write = 1,
+    /// A range of the target is discarded; no data moves.
+    Trim = 2,
+}
+
+impl Direction {
+    /// All directions in array order.
+    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+
+    /// The lower-case word used in reports and messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+            Direction::Trim => "trim",
+        }
+    }
+}
+
+/// Everything that one invocation runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// One entry per worker (clones expanded), in job-number order.
+    pub jobs: Vec<JobSpec>,
+    /// Where and how results are shown.
+    pub output: OutputSpec,
+    /// Recorded options of the global section, in order: primary name and text as given
+    /// (empty for a bare flag).
+    pub global_options: Vec<(String, String)>,
+    /// `--readonly`: nothing may be written, created or extended.
+    pub readonly: bool,
+    /// `exitall` was given by any job: the first job to end ends the jobs in its scope.
+    pub exitall: bool,
+    /// `clocksource`, when given.
+    pub clocksource: Option<ClockSource>,
+}
+
+/// Where and how results are shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputSpec {
+    /// Formats to render; at least one is set.
+    pub formats: Formats,
+    /// `--output`: the report goes there in place of standard output.
+    pub file: Option<PathBuf>,
+    /// `--terse-version`, 2 to 5.
+    pub terse_version: u32,
+    /// `--eta`.
+    pub eta: EtaMode,
+    /// `--eta-interval` in milliseconds, at least 250.
+    pub eta_interval_ms: u64,
+    /// `--eta-newline` in milliseconds; `None` is off.
+    pub eta_newline_ms: Option<u64>,
+    /// `--status-interval` in milliseconds; `None` is off.
+    pub status_interval_ms: Option<u64>,
+}
+
+impl Default for OutputSpec {
+    fn default() -> Self {
+        OutputSpec {
+            formats: Formats { normal: true, ..Formats::default() },
+            file: None,
+            terse_version: 3,
+            eta: EtaMode::Auto,
+            eta_interval_ms: 1000,
+            eta_newline_ms: None,
+            status_interval_ms: None,
+        }
+    }
+}
+
+/// The set of report formats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Formats {
+    /// The report that people read.
+    pub normal: bool,
+    /// Semicolon-separated fields.
+    pub terse: bool,
+    /// JSON.
+    pub json: bool,
+    /// JSON with the histogram bins (`json+`); implies `json`.
+    pub json_bins: bool,
+}
+
+/// When the progress line is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EtaMode {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The clock asked for with `clocksource`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClockSource {
+    /// Wall clock.
+    GetTimeOfDay,
+    /// Monotonic system clock.
+    ClockGetTime,
+    /// The CPU's counter.
+    Cpu,
+}
+
+/// One worker's work: a job section or one of its clones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// Display name.
+    pub name: String,
+    /// `description`.
+    pub description: Option<String>,
+    /// Position in the order of creation, from 1; enters seeds, log names and the CPU split.
+    pub job_number: u32,
+    /// Clone index inside the section: 0 for the section itself, then `numjobs-1` down to 1.
+    pub clone_index: u32,
+    /// `numjobs` of the section as given (each clone carries the same number).
+    pub numjobs: u32,
+    /// Report group, from 0.
+    pub group: u32,
+    /// `stonewall`: wait for all earlier jobs before this one starts.
+    pub stonewall: bool,
+    /// `wait_for`: wait for all clones of the job of that name.
+    pub wait_for: Option<String>,
+    /// `group_reporting`.
+    pub group_reporting: bool,
+    /// `thread`: run as a thread, not as a process of its own.
+    pub thread: bool,
+    /// `exit_what`.
+    pub exit_what: ExitWhat,
+    /// `exitall_on_error`.
+    pub exitall_on_error: bool,
+    /// Files and devices.
+    pub target: Target,
+    /// How much, and where on the target.
+    pub sizes: Sizes,
+    /// Which operations.
+    pub pattern: Pattern,
+    /// How long, and when.
+    pub pacing: Pacing,
+    /// How many at a time.
+    pub queue: Queue,
+    /// The engine and its options.
+    pub engine: EngineSpec,
+    /// What the buffers hold.
+    pub data: Data,
+    /// CPUs, priorities.
+    pub placement: Placement,
+    /// Which errors end the job.
+    pub errors: ErrorPolicy,
+    /// What is measured and shown.
+    pub reporting: Reporting,
+    /// Recorded options of this job (without the globals), for the JSON report: primary name and
+    /// text as given (empty for a bare flag), in order of parsing.
+    pub recorded: Vec<(String, String)>,
+}
+
+/// Scope of `exitall` and `exitall_on_error`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExitWhat {
+    /// Jobs of the same report group.
+    #[default]
+    Group,
+    /// Every job that runs.
+    Stonewall,
+    /// Every job, those not started included.
+    All,
+}
+
+/// Files and devices of a job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Paths in file-index order, with the directory prefix.
+    pub files: Vec<PathBuf>,
+    /// The names were made from the job's name (not given by `filename`).
+    pub generated: bool,
+    /// `nrfiles` after it was bounded by the files known.
+    pub nrfiles: u32,
+    /// `openfiles` after its default was filled in; `1..=nrfiles`.
+    pub openfiles: u32,
+    /// `openfiles` was given and above 1.
+    pub openfiles_given: bool,
+    /// `file_service_type`.
+    pub service: FileService,
+    /// `filesize` low and high bound in bytes; `None` when unset.
+    pub filesize: Option<(u64, u64)>,
+    /// `direct`.
+    pub direct: bool,
+    /// `sync`.
+    pub sync: OpenSync,
+    /// `invalidate`.
+    pub invalidate: bool,
+    /// `fadvise_hint`.
+    pub fadvise: Fadvise,
+    /// `fallocate`.
+    pub fallocate: Fallocate,
+    /// `overwrite`: files are laid out with data before they are written (always for read jobs).
+    pub overwrite: bool,
+    /// `file_append`.
+    pub append: bool,
+    /// `fill_device`.
+    pub fill_device: bool,
+    /// `create_serialize`: files are set up in the parent, one job after the other.
+    pub create_serialize: bool,
+    /// `create_fsync`: laid-out files are flushed.
+    pub create_fsync: bool,
+    /// `create_on_open`: files are made when they are opened, not laid out.
+    pub create_on_open: bool,
+    /// `create_only`: the job ends after set-up.
+    pub create_only: bool,
+    /// `pre_read`: files are read into the cache before the job.
+    pub pre_read: bool,
+    /// `allow_file_create`.
+    pub allow_create: bool,
+    /// `allow_mounted_write`.
+    pub allow_mounted_write: bool,
+    /// `unlink`: regular files are removed when the job ends.
+    pub unlink: bool,
+    /// `unlink_each_loop`.
+    pub unlink_each_loop: bool,
+}
+
+/// Which file serves the next operation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FileService {
+    /// Each file in turn, `count` operations a visit.
+    RoundRobin {
+        /// Operations a visit, at least 1 (0 counts as 1).
+        count: u32,
+    },
+    /// One file to its end, then the next.
+    Sequential {
+        /// As written; without effect.
+        count: u32,
+    },
+    /// Uniform.
+    Random {
+        /// Operations a visit.
+        count: u32,
+    },
+    /// Zipf over the files.
+    Zipf {
+        /// Exponent.
+        theta: f64,
+        /// Centre in 0..=1.
+        center: Option<f64>,
+    },
+    /// Pareto over the files.
+    Pareto {
+        /// Skew, between 0 and 1.
+        h: f64,
+        /// Centre in 0..=1.
+        center: Option<f64>,
+    },
+    /// Normal over the files.
+    Normal {
+        /// Deviation in per cent.
+        deviation: f64,
+        /// Centre in 0..=1.
+        center: Option<f64>,
+    },
+}
+
+impl Default for FileService {
+    fn default() -> Self {
+        FileService::RoundRobin { count: 1 }
+    }
+}
+
+/// Synchronous open flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OpenSync {
+    /// None.
+    #[default]
+    None,
+    /// `O_SYNC`.
+    Sync,
+    /// `O_DSYNC`.
+    Dsync,
+}
+
+/// `fadvise_hint`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fadvise {
+    /// No advice.
+    None,
+    /// Random for random jobs, else sequential.
+    #[default]
+    ByPattern,
+    /// Sequential.
+    Sequential,
+    /// Random.
+    Random,
+    /// No reuse.
+    NoReuse,
+}
+
+/// `fallocate`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fallocate {
+    /// No preallocation.
+    None,
+    /// `fallocate(2)`, failure tolerated.
+    #[default]
+    Native,
+    /// `posix_fallocate(3)`.
+    Posix,
+    /// `fallocate(2)` that keeps the size.
+    Keep,
+    /// `ftruncate(2)`.
+    Truncate,
+}
+
+/// An amount given in bytes or in per cent of the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amount {
+    /// Bytes; 0 when unset or given in per cent. `u64::MAX` is "without limit".
+    pub bytes: u64,
+    /// Per cent, 0 to 100; `None` when not given in per cent.
+    pub percent: Option<u32>,
+}
+
+/// How much, and where on the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// `size`.
+    pub size: Amount,
+    /// `io_size`.
+    pub io_size: Amount,
+    /// `offset`.
+    pub offset: Amount,
+    /// `offset_increment`.
+    pub offset_increment: Amount,
+    /// `offset_align` in bytes; 0 when unset.
+    pub offset_align: u64,
+    /// `number_ios`; 0 is no limit.
+    pub number_ios: u64,
+    /// `loops`, at least 1.
+    pub loops: u64,
+}
+
+/// Which operations a job issues.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// `rw` contains reads.
+    pub reads: bool,
+    /// `rw` contains writes.
+    pub writes: bool,
+    /// `rw` contains trims.
+    pub trims: bool,
+    /// Random offsets.
+    pub random: bool,
+    /// `rw=rand…:N`: operations until a new offset is drawn, at least 1.
+    pub batch: u32,
+    /// `rw=…:N` of sequential jobs: bytes added after each operation.
+    pub step: i64,
+    /// `rw_sequencer`.
+    pub sequencer: Sequencer,
+    /// Block sizes per direction.
+    pub block: [BlockSize; 3],
+    /// Smallest `min` of the three directions (unused ones included).
+    pub min_block_all: u64,
+    /// `bs_unaligned`.
+    pub unaligned: bool,
+    /// `bs_is_seq_rand`.
+    pub seq_rand_sizes: bool,
+    /// `rwmixread` in per cent (the write share is the rest).
+    pub mix_read: u32,
+    /// `norandommap` as adjusted.
+    pub norandommap: bool,
+    /// `softrandommap`.
+    pub softrandommap: bool,
+    /// `random_generator`.
+    pub generator: Generator,
+    /// `random_generator` was given by the user.
+    pub generator_given: bool,
+    /// `random_distribution`, per direction (all three are of one kind).
+    pub distribution: [Distribution; 3],
+    /// `percentage_random` per direction, 0 to 100.
+    pub percentage_random: [u32; 3],
+    /// `randseed`, when given.
+    pub randseed: Option<u64>,
+    /// `randrepeat` as the user gave it (default true), before `randseed` is looked at.
+    pub randrepeat: bool,
+    /// `fsync`: an fsync after every so many writes; 0 is off.
+    pub fsync_every: u64,
+    /// `fdatasync`; 0 is off.
+    pub fdatasync_every: u64,
+    /// `sync_file_range` interval; 0 is off.
+    pub sync_file_range_every: u64,
+    /// Flags of `sync_file_range` (1 wait_before, 2 write, 4 wait_after).
+    pub sync_file_range_flags: u32,
+    /// `end_fsync`.
+    pub end_fsync: bool,
+    /// `fsync_on_close`.
+    pub fsync_on_close: bool,
+    /// `zonemode=strided`: zones that are walked one after the other.
+    pub strided: Option<Strided>,
+}
+
+impl Pattern {
+    /// The word of `rw` that means this pattern.
+    pub fn word(&self) -> &'static str {
+        match (self.reads, self.writes, self.trims, self.random) {
+            (true, true, _, false) => "rw",
+            (true, true, _, true) => "randrw",
+            (false, true, true, false) => "trimwrite",
+            (false, true, true, true) => "randtrimwrite",
+            (true, false, _, false) => "read",
+            (true, false, _, true) => "randread",
+            (false, true, false, false) => "write",
+            (false, true, false, true) => "randwrite",
+            (false, false, _, false) => "trim",
+            (false, false, _, true) => "randtrim",
+        }
+    }
+
+    /// Reads and writes are both present.
+    pub fn mixed(&self) -> bool {
+        self.reads && self.writes
+    }
+
+    /// Trims and writes are both present.
+    pub fn trimwrite(&self) -> bool {
+        self.trims && self.writes
+    }
+
+    /// Largest block that a buffer must hold, over the directions that move data.
+    pub fn max_buffer_len(&self) -> u64 {
+        let mut largest = 0;
+        for direction in [Direction::Read, Direction::Write] {
+            let block = &self.block[direction as usize];
+            largest = block.split.iter().map(|s| s.size).fold(largest.max(block.max), u64::max);
+        }
+        if self.trimwrite() { largest.max(self.block[2].max) } else { largest }
+    }
+}
+
+/// Strided zones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Strided {
+    /// `zonesize`: bytes issued in a zone before moving on.
+    pub size: u64,
+    /// `zonerange`: bytes that a zone spans.
+    pub range: u64,
+    /// `zoneskip`: bytes between zones.
+    pub skip: u64,
+}
+
+/// `rw_sequencer`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sequencer {
+    /// The next sequential offset.
+    #[default]
+    Sequential,
+    /// The same offset again.
+    Identical,
+}
+
+/// Block sizes of one direction, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockSize {
+    /// Smallest.
+    pub min: u64,
+    /// Largest.
+    pub max: u64,
+    /// Offsets are multiples of this.
+    pub align: u64,
+    /// `bssplit` entries in walking order (ascending share); empty without a split.
+    pub split: Vec<SplitEntry>,
+}
+
+/// One entry of a `bssplit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SplitEntry {
+    /// Block size in bytes.
+    pub size: u64,
+    /// Share in per cent, as a 32-bit number (wrapped values are kept, see the bssplit rules).
+    pub percent: u32,
+}
+
+/// `random_generator`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Generator {
+    /// 32-bit combined Tausworthe.
+    #[default]
+    Tausworthe,
+    /// 64-bit combined Tausworthe.
+    Tausworthe64,
+    /// Linear feedback shift register.
+    Lfsr,
+}
+
+/// `random_distribution` of one direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Distribution {
+    /// Uniform.
+    #[default]
+    Random,
+    /// Zipf.
+    Zipf {
+        /// Exponent, not 1.
+        theta: f64,
+        /// Centre in 0..=1.
+        center: Option<f64>,
+    },
+    /// Pareto.
+    Pareto {
+        /// Skew, between 0 and 1.
+        h: f64,
+        /// Centre in 0..=1.
+        center: Option<f64>,
+    },
+    /// Normal.
+    Normal {
+        /// Deviation in per cent.
+        deviation: f64,
+        /// Centre in 0..=1.
+        center: Option<f64>,
+    },
+    /// Zones with their share of accesses and of the file in per cent; empty behaves as `Random`.
+    Zoned(Vec<Zone>),
+    /// Zones with their share of accesses in per cent and size in bytes.
+    ZonedAbs(Vec<Zone>),
+    /// Fixed block indices in turn.
+    Sequence {
+        /// Up to 64 block indices.
+        blocks: Vec<u64>,
+        /// `random_sequence_stride`.
+        stride: bool,
+    },
+}
+
+/// One zone of a zoned distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Zone {
+    /// Share of accesses in per cent.
+    pub access_percent: u32,
+    /// Size: per cent of the file (`Zoned`) or bytes (`ZonedAbs`).
+    pub size: u64,
+}
+
+/// How long, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pacing {
+    /// `runtime` in microseconds; 0 is no limit.
+    pub runtime_us: u64,
+    /// `time_based`.
+    pub time_based: bool,
+    /// `ramp_time` in microseconds.
+    pub ramp_us: u64,
+    /// `startdelay` low and high end in microseconds; the delay is drawn by the runner from the
+    /// job's start-delay stream. `(0, 0)` is none.
+    pub start_delay_us: (u64, u64),
+}
+
+/// How many operations at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queue {
+    /// `iodepth`, at least 1.
+    pub depth: u32,
+    /// `iodepth_low`, `1..=depth`.
+    pub low: u32,
+    /// `iodepth_batch`, `1..=depth`.
+    pub batch: u32,
+    /// `iodepth_batch_complete_min`; 0 is polling.
+    pub complete_min: u32,
+    /// `iodepth_batch_complete_max`, at least `complete_min`.
+    pub complete_max: u32,
+    /// `serialize_overlap` as adjusted.
+    pub serialize_overlap: bool,
+}
+
+/// The engine and its options.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EngineSpec {
+    /// No I/O.
+    Null,
+    /// `pread`/`pwrite`.
+    Psync,
+    /// `lseek` and `read`/`write`.
+    Sync,
+    /// Kernel asynchronous I/O.
+    Libaio(LibaioOptions),
+    /// io_uring.
+    IoUring(IoUringOptions),
+}
+
+impl EngineSpec {
+    /// The engine's name as reports print it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            EngineSpec::Null => "null",
+            EngineSpec::Psync => "psync",
+            EngineSpec::Sync => "sync",
+            EngineSpec::Libaio(_) => "libaio",
+            EngineSpec::IoUring(_) => "io_uring",
+        }
+    }
+
+    /// Files are names only: nothing is created, opened or laid out.
+    pub fn diskless(&self) -> bool {
+        matches!(self, EngineSpec::Null)
+    }
+
+    /// Every operation completes inside the call that issues it.
+    pub fn synchronous(&self, depth: u32) -> bool {
+        match self {
+            EngineSpec::Null => depth == 1,
+            EngineSpec::Psync | EngineSpec::Sync => true,
+            EngineSpec::Libaio(_) | EngineSpec::IoUring(_) => false,
+        }
+    }
+}
+
+/// Options of the libaio engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LibaioOptions {
+    /// `userspace_reap`.
+    pub userspace_reap: bool,
+    /// `nowait`.
+    pub nowait: bool,
+    /// `libaio_vectored`.
+    pub vectored: bool,
+}
+
+/// Options of the io_uring engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoUringOptions {
+    /// `hipri`: polled completions.
+    pub hipri: bool,
+    /// `fixedbufs`: registered buffers.
+    pub fixed_buffers: bool,
+    /// `registerfiles` (forced by `sqthread_poll`).
+    pub register_files: bool,
+    /// `sqthread_poll`.
+    pub sq_poll: bool,
+    /// `sqthread_poll_cpu`.
+    pub sq_poll_cpu: Option<u32>,
+    /// `nonvectored`: `None` probes.
+    pub nonvectored: Option<bool>,
+    /// `uncached`.
+    pub uncached: bool,
+    /// `nowait`.
+    pub nowait: bool,
+    /// `force_async`: every N-th operation; 0 is off.
+    pub force_async: u32,
+}
+
+/// What the buffers hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Data {
+    /// `zero_buffers` as adjusted.
+    pub zero: bool,
+    /// Buffers are filled anew for each write.
+    pub refill: bool,
+    /// Sectors are marked with offset and time before each write.
+    pub scramble: bool,
+    /// `buffer_pattern`; empty when unset.
+    pub pattern: Vec<u8>,
+    /// `mem` kind.
+    pub memory: Memory,
+    /// `iomem_align`: bytes added to a page-aligned start; 0 when unset.
+    pub memory_align: u64,
+}
+
+/// `mem`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Memory {
+    /// Ordinary anonymous memory (`malloc`, `mmap`, `mmapshared` without a file, `shm`).
+    #[default]
+    Anonymous,
+}
+
+/// CPUs, priorities.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// `cpus_allowed` or `cpumask`, ascending; `None` leaves the affinity alone.
+    /// With `cpus_allowed_policy=split` this is already the job's own CPU.
+    pub cpus: Option<Vec<u32>>,
+    /// `nice`, added to the present niceness.
+    pub nice: i32,
+    /// I/O priority word for `ioprio_set` (class·2^13 + hint·2^3 + level); `None` leaves it alone.
+    pub io_priority: Option<u32>,
+}
+
+/// Which errors end the job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorPolicy {
+    /// `continue_on_error` (with what `ignore_error` switched on): read, write, verify.
+    pub continue_on: [bool; 3],
+    /// Tolerated codes per class read, write, verify; `None` is the default {EIO, EILSEQ}.
+    pub codes: [Option<Vec<i32>>; 3],
+    /// `error_dump`.
+    pub dump: bool,
+}
+
+impl ErrorPolicy {
+    /// Any class continues: the report shows the error count.
+    pub fn continues(&self) -> bool {
+        self.continue_on.iter().any(|c| *c)
+    }
+}
+
+/// What is measured and shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reporting {
+    /// Submission latency is measured (`disable_slat` off).
+    pub slat: bool,
+    /// Completion latency is measured.
+    pub clat: bool,
+    /// Total latency is measured.
+    pub lat: bool,
+    /// Bandwidth and IOPS are sampled.
+    pub bw: bool,
+    /// `slat_percentiles` as adjusted.
+    pub slat_percentiles: bool,
+    /// `clat_percentiles` as adjusted.
+    pub clat_percentiles: bool,
+    /// `lat_percentiles` as adjusted.
+    pub lat_percentiles: bool,
+    /// `percentile_list`, as given or the default; at most 20 entries.
+    pub percentiles: Vec<f64>,
+    /// Digits after the point in the percentile list.
+    pub percentile_precision: u32,
+    /// `significant_figures`, 1 to 10.
+    pub significant_figures: u32,
+    /// `kb_base`: 1024 or 1000.
+    pub kb_base: u32,
+    /// `unit_base`: 8 bytes, 1 bits.
+    pub unit_base: u32,
+    /// `unified_rw_reporting`.
+    pub unified: Unified,
+    /// `stats`.
+    pub stats: bool,
+    /// `disk_util`.
+    pub disk_util: bool,
+    /// `bwavgtime` in milliseconds.
+    pub bw_avg_ms: u64,
+    /// `iopsavgtime` in milliseconds.
+    pub iops_avg_ms: u64,
+    /// `gtod_reduce`: time stamps are refreshed every 64th operation only.
+    pub gtod_reduce: bool,
+}
+
+/// `unified_rw_reporting`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unified {
+    /// Directions apart.
+    #[default]
+    None,
+    /// One sum of all.
+    Mixed,
+    /// Directions apart, and their sum.
+    Both,
+}

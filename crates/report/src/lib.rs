@@ -1,0 +1,1 @@
+//! ferrio's reports: every rendering of a run's result.

@@ -1,0 +1,1 @@
+//! ferrio's runner: files, clock, workers, supervisor.

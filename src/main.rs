@@ -1,0 +1,3 @@
+//! The ferrio command.
+
+fn main() {}
