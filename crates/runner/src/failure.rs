@@ -1,0 +1,55 @@
+//! The form in which a job's failure is kept and printed.
+
+use crate::link::Failure;
+
+/// The system's text for an error number, without Rust's suffix.
+pub fn strerror(code: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(code).to_string();
+    match text.rfind(" (os error ") {
+        Some(at) => text[..at].to_string(),
+        None => text,
+    }
+}
+
+impl Failure {
+    /// A failure seen at `file`:`line`. Use the [`failure!`](crate::failure!) macro.
+    pub fn at(file: &str, line: u32, code: i32, label: &str, message: &str) -> Failure {
+        let source = file.rsplit('/').next().unwrap_or(file);
+        let text = format!("file:{source}:{line}, func={label}, error={message}");
+        Failure { code, text, advice: String::new() }
+    }
+
+    /// Adds what the user can do about it.
+    #[must_use]
+    pub fn advise(mut self, advice: impl Into<String>) -> Failure {
+        self.advice = advice.into();
+        self
+    }
+}
+
+/// `failure!(code, label)` and `failure!(code, label, "message {}", …)`: a [`Failure`] that
+/// names this place in the source.
+#[macro_export]
+macro_rules! failure {
+    ($code:expr, $label:expr) => {{
+        let code = $code;
+        let text = $crate::failure::strerror(code);
+        $crate::link::Failure::at(file!(), line!(), code, &$label, &text)
+    }};
+    ($code:expr, $label:expr, $($message:tt)+) => {
+        $crate::link::Failure::at(file!(), line!(), $code, &$label, &format!($($message)+))
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_the_systems_alone() {
+        assert_eq!(strerror(28), "No space left on device");
+        let failure = failure!(28, "xfer");
+        assert!(failure.text.starts_with("file:failure.rs:"), "{}", failure.text);
+        assert!(failure.text.ends_with(", func=xfer, error=No space left on device"));
+    }
+}

@@ -1,0 +1,197 @@
+//! The files of a job before it starts: what they are, whether they may be written, how large
+//! they must be.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+use ferrio_device::{DeviceNumber, System, Target, examine};
+use ferrio_options::JobSpec;
+use ferrio_workload::content::Content;
+use ferrio_workload::geometry::{self, Plan};
+use ferrio_workload::seeds::Seeds;
+use ferrio_workload::{RealSize, TargetSize};
+
+use crate::failure;
+use crate::layout::{self, Layout};
+use crate::link::Failure;
+
+/// A job whose files are ready.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// Regions and effective size.
+    pub plan: Plan,
+    /// What each file is, in file-index order.
+    pub targets: Vec<Target>,
+    /// The generator of buffer contents, advanced by what the layout drew from it.
+    pub content: Content,
+}
+
+/// What preparing tells while it works.
+pub trait PrepareEvents {
+    /// Files are about to be laid out.
+    fn laying_out(&mut self, job: &str, files: u32, bytes: u64);
+    /// Something the user should know.
+    fn warning(&mut self, job: &str, text: String);
+    /// The run is being stopped: end early.
+    fn stopped(&mut self) -> bool;
+}
+
+/// Refuses targets that hold something in use, and plain files among device nodes.
+///
+/// # Errors
+/// One line that says what was found, and what overrides it where something does.
+pub fn guard(system: &System, job: &JobSpec) -> Result<(), String> {
+    if job.engine.diskless() {
+        return Ok(());
+    }
+    let writes = job.pattern.writes || job.pattern.trims;
+    for path in &job.target.files {
+        let shown = path.display();
+        match examine(path) {
+            Ok(Target::Missing) if ferrio_device::would_litter_dev(path) => {
+                return Err(format!(
+                    "{shown}: no such device; ferrio does not make plain files among device nodes"
+                ));
+            }
+            _ if !writes || job.target.allow_mounted_write => {}
+            Ok(Target::Block(device)) => {
+                if let Some(found) = ferrio_device::occupant(system, path, device) {
+                    return Err(format!(
+                        "{shown} is {}; writing to it would destroy data. If that is meant, give \
+                         --allow_mounted_write=1",
+                        found.what
+                    ));
+                }
+            }
+            Ok(Target::Regular { .. }) => {
+                if let Some((name, found)) = ferrio_device::loop_over_file(system, path) {
+                    return Err(format!(
+                        "{shown} is the backing file of /dev/{name}, which is {}; writing to it \
+                         would destroy data. If that is meant, give --allow_mounted_write=1",
+                        found.what
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Looks at a job's files, plans its regions, and lays out what must be laid out.
+///
+/// # Errors
+/// Why the job cannot start.
+pub fn prepare(
+    job: &JobSpec,
+    seeds: &Seeds,
+    readonly: bool,
+    events: &mut dyn PrepareEvents,
+) -> Result<Prepared, Failure> {
+    let mut content = Content::with_seeds(job, seeds);
+    if job.engine.diskless() {
+        let sizes = vec![
+            TargetSize { regular: true, size: RealSize::Unlimited };
+            job.target.files.len()
+        ];
+        let plan = plan(job, seeds, &sizes)?;
+        let targets = vec![Target::Missing; sizes.len()];
+        return Ok(Prepared { plan, targets, content });
+    }
+    let mut targets = Vec::new();
+    let mut sizes = Vec::new();
+    for path in &job.target.files {
+        let target = look_at(path)?;
+        sizes.push(size_of(path, target)?);
+        targets.push(target);
+    }
+    make_directories(job)?;
+    let mut plan = plan(job, seeds, &sizes)?;
+    let layout = Layout { job, readonly, targets: &targets };
+    let changed = layout::lay_out(&layout, &mut plan, &mut content, events)?;
+    if changed {
+        for (path, target) in job.target.files.iter().zip(&mut targets) {
+            *target = look_at(path)?;
+        }
+    }
+    Ok(Prepared { plan, targets, content })
+}
+
+fn plan(job: &JobSpec, seeds: &Seeds, sizes: &[TargetSize]) -> Result<Plan, Failure> {
+    geometry::plan_with(job, sizes, seeds)
+        .map_err(|error| failure!(libc::EINVAL, "setup_files", "{error}"))
+}
+
+fn look_at(path: &Path) -> Result<Target, Failure> {
+    let shown = path.display();
+    let target = examine(path).map_err(|error| {
+        failure!(code_of(&error), format!("stat({shown})"))
+    })?;
+    match target {
+        Target::Directory => Err(failure!(libc::EISDIR, format!("open({shown})")).advise(format!(
+            "{shown} is a directory: name a file or a device with filename=, or give directory="
+        ))),
+        Target::Pipe => {
+            Err(failure!(libc::EINVAL, "setup_files", "failed to get file size of {shown}")
+                .advise(format!("{shown} is a pipe or socket; give a file or a device")))
+        }
+        other => Ok(other),
+    }
+}
+
+fn size_of(path: &Path, target: Target) -> Result<TargetSize, Failure> {
+    let shown = path.display();
+    Ok(match target {
+        Target::Missing => TargetSize { regular: true, size: RealSize::Bytes(0) },
+        Target::Regular { size, .. } => TargetSize { regular: true, size: RealSize::Bytes(size) },
+        Target::Block(_) => {
+            let size = ferrio_device::block_size_bytes(path).map_err(|error| {
+                failure!(code_of(&error), format!("open({shown})"))
+                    .advise(format!("cannot read the size of the block device {shown}"))
+            })?;
+            if size == 0 {
+                return Err(failure!(libc::EINVAL, "setup_files", "{shown}: zero sized block device")
+                    .advise(format!("{shown} has no size: no medium, or an unused loop device")));
+            }
+            TargetSize { regular: false, size: RealSize::Bytes(size) }
+        }
+        _ => TargetSize { regular: false, size: RealSize::Unlimited },
+    })
+}
+
+/// Makes missing parent directories of the job's files, mode 0700 less the umask.
+fn make_directories(job: &JobSpec) -> Result<(), Failure> {
+    for path in &job.target.files {
+        let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) else { continue };
+        if parent.exists() {
+            continue;
+        }
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);
+        made.map_err(|error| {
+            failure!(code_of(&error), "mkdir")
+                .advise(format!("failed to create the directory {}", parent.display()))
+        })?;
+    }
+    Ok(())
+}
+
+/// Device behind a target, for disk statistics.
+pub fn device_of(path: &Path, target: Target) -> Option<DeviceNumber> {
+    match target {
+        Target::Block(device) => Some(device),
+        Target::Regular { on, .. } => Some(on),
+        Target::Missing => {
+            let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+            let metadata = fs::metadata(parent.unwrap_or(Path::new("."))).ok()?;
+            Some(DeviceNumber::of(std::os::unix::fs::MetadataExt::dev(&metadata)))
+        }
+        _ => None,
+    }
+}
+
+/// Error number of an I/O error.
+pub fn code_of(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EIO)
+}

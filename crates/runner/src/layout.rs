@@ -1,0 +1,233 @@
+//! Laying out files: making or extending them before the job.
+//!
+//! A file that holds something keeps it: it is extended behind its old end, never unlinked or
+//! truncated. What a failed or interrupted layout made is taken away again.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use ferrio_device::Target;
+use ferrio_options::{Fallocate, JobSpec};
+use ferrio_workload::content::Content;
+use ferrio_workload::geometry::Plan;
+use rustix::fs::{Advice, FallocateFlags};
+
+use crate::failure;
+use crate::files::{PrepareEvents, code_of};
+use crate::link::Failure;
+
+/// What is laid out.
+#[derive(Debug)]
+pub struct Layout<'a> {
+    /// The job.
+    pub job: &'a JobSpec,
+    /// Nothing may be written.
+    pub readonly: bool,
+    /// What its files are.
+    pub targets: &'a [Target],
+}
+
+/// Lays out every file of the plan that is too small. `true` if any file was made or changed.
+///
+/// # Errors
+/// Why a file cannot have its size.
+pub fn lay_out(
+    layout: &Layout<'_>,
+    plan: &mut Plan,
+    content: &mut Content,
+    events: &mut dyn PrepareEvents,
+) -> Result<bool, Failure> {
+    let job = layout.job;
+    if job.target.create_on_open {
+        return Ok(false);
+    }
+    let wanted: Vec<(usize, u64)> = plan
+        .files
+        .iter()
+        .enumerate()
+        .filter_map(|(index, file)| file.extend_to.map(|size| (index, size)))
+        .collect();
+    if wanted.is_empty() {
+        return Ok(false);
+    }
+    if layout.readonly {
+        let path = job.target.files[wanted[0].0].display();
+        return Err(failure!(libc::EROFS, "extend_file", "refusing to extend a file").advise(
+            format!("{path} is smaller than the job needs, and --readonly forbids extending it"),
+        ));
+    }
+    let bytes = wanted.iter().map(|(_, size)| *size).fold(0, u64::saturating_add);
+    events.laying_out(&job.name, wanted.len() as u32, bytes);
+    for (index, size) in wanted {
+        let path = &job.target.files[index];
+        let reached = lay_out_file(layout, index, path, size, content, events)?;
+        let file = &mut plan.files[index];
+        file.real_size = size.min(reached);
+        if reached < size {
+            // fill_device: the device was full earlier.
+            file.len = file.len.min(reached.saturating_sub(file.start));
+        }
+    }
+    Ok(true)
+}
+
+/// Content is needed where it will be read, or was asked for.
+fn needs_content(job: &JobSpec) -> bool {
+    job.pattern.reads || (job.pattern.writes && job.target.overwrite && !job.target.append)
+}
+
+fn lay_out_file(
+    layout: &Layout<'_>,
+    index: usize,
+    path: &Path,
+    size: u64,
+    content: &mut Content,
+    events: &mut dyn PrepareEvents,
+) -> Result<u64, Failure> {
+    let job = layout.job;
+    let (missing, old_size) = match layout.targets[index] {
+        Target::Regular { size, .. } => (false, size),
+        _ => (true, 0),
+    };
+    if missing && !job.target.allow_create {
+        return Err(failure!(libc::ENOENT, "open", "file creation disallowed")
+            .advise(format!("{} is missing, and allow_file_create=0", path.display())));
+    }
+    let file = OpenOptions::new()
+        .write(true)
+        .create(job.target.allow_create)
+        .truncate(false)
+        .mode(0o644)
+        .open(path)
+        .map_err(|error| open_failure(path, &error))?;
+    let grown = grow(layout, &file, old_size, size, content, events);
+    let undone = match &grown {
+        Err(_) => true,
+        Ok(_) => events.stopped(),
+    };
+    if undone && missing {
+        // Half-made: nothing of the user's is in it.
+        let _ = std::fs::remove_file(path);
+    } else if undone {
+        let _ = file.set_len(old_size);
+    }
+    let reached = grown.map_err(|failure| describe(failure, path, size))?;
+    if undone {
+        return Ok(reached);
+    }
+    if job.target.create_fsync && needs_content(job) {
+        file.sync_all().map_err(|error| failure!(code_of(&error), "fsync"))?;
+    }
+    let added = std::num::NonZeroU64::new(size.saturating_sub(old_size));
+    let _ = rustix::fs::fadvise(&file, old_size, added, Advice::DontNeed);
+    Ok(reached)
+}
+
+fn open_failure(path: &Path, error: &io::Error) -> Failure {
+    let shown = path.display();
+    let failure = failure!(code_of(error), format!("open({shown})"));
+    match error.raw_os_error() {
+        Some(libc::EROFS) => failure.advise(format!("{shown} lies on a read-only file system")),
+        Some(libc::EACCES) => failure.advise(format!("no permission to make or write {shown}")),
+        Some(libc::ENOENT) => failure.advise(format!("the directory of {shown} does not exist")),
+        _ => failure,
+    }
+}
+
+fn describe(failure: Failure, path: &Path, size: u64) -> Failure {
+    if failure.code == libc::ENOSPC || failure.code == libc::EDQUOT {
+        let shown = path.display();
+        return failure.advise(format!(
+            "no room for {shown} with {size} bytes: lower size=, or choose another directory"
+        ));
+    }
+    failure
+}
+
+/// Reserves the space, and writes content from the old end on. Returns the size reached.
+fn grow(
+    layout: &Layout<'_>,
+    file: &File,
+    old_size: u64,
+    size: u64,
+    content: &mut Content,
+    events: &mut dyn PrepareEvents,
+) -> Result<u64, Failure> {
+    let job = layout.job;
+    let filling = job.target.fill_device;
+    if !filling {
+        reserve(job, file, size, events)?;
+    }
+    if !needs_content(job) {
+        return Ok(size);
+    }
+    if !filling {
+        match file.set_len(size) {
+            Err(error) if error.raw_os_error() != Some(libc::EFBIG) => {
+                return Err(failure!(code_of(&error), "ftruncate"));
+            }
+            _ => {}
+        }
+    }
+    let chunk_len = job.pattern.block[1].max.clamp(1, 1 << 30) as usize;
+    let mut chunk = vec![0u8; chunk_len];
+    let mut at = old_size;
+    while at < size {
+        if events.stopped() {
+            return Ok(at);
+        }
+        let len = chunk_len.min(usize::try_from(size - at).unwrap_or(usize::MAX));
+        content.fill_layout(&mut chunk[..len]);
+        if let Err(error) = file.write_all_at(&chunk[..len], at) {
+            let full = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT));
+            if full && filling {
+                return file.metadata().map(|m| m.len()).map_err(|e| {
+                    failure!(code_of(&e), "fstat")
+                });
+            }
+            return Err(failure!(code_of(&error), "write"));
+        }
+        at += len as u64;
+    }
+    Ok(size)
+}
+
+/// Preallocates as `fallocate=` says.
+fn reserve(
+    job: &JobSpec,
+    file: &File,
+    size: u64,
+    events: &mut dyn PrepareEvents,
+) -> Result<(), Failure> {
+    let (label, result) = match job.target.fallocate {
+        Fallocate::None => return Ok(()),
+        Fallocate::Native | Fallocate::Posix => {
+            ("fallocate", rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size))
+        }
+        Fallocate::Keep => {
+            ("fallocate", rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, size))
+        }
+        Fallocate::Truncate => ("ftruncate", rustix::fs::ftruncate(file, size)),
+    };
+    let Err(error) = result else { return Ok(()) };
+    let code = error.raw_os_error();
+    match job.target.fallocate {
+        // Not every file system can; only the failure to have the room is news.
+        Fallocate::Native | Fallocate::Posix => {
+            if matches!(code, libc::ENOSPC | libc::EDQUOT) {
+                events.warning(
+                    &job.name,
+                    format!(
+                        "the space of {size} bytes could not be reserved ({}); the job may run \
+                         out of it",
+                        failure::strerror(code)
+                    ),
+                );
+            }
+            Ok(())
+        }
+        _ => Err(failure!(code, label)),
+    }
+}

@@ -1,0 +1,263 @@
+//! The worker loop's seldom cases: timers, errors, short transfers, CPU accounting.
+
+use ferrio_engines::{Engine, EngineError, Outcome};
+use ferrio_options::EngineSpec;
+use ferrio_workload::{Op, OpKind};
+
+use super::io_loop::IoLoop;
+use crate::clock::wall_clock_ms;
+use crate::failure;
+use crate::page::State;
+use crate::sys::thread_cpu_use;
+
+/// How often the CPU counters in the page are brought up to date while I/O runs.
+const CPU_REFRESH_NS: u64 = 500_000_000;
+/// Longest the loop goes without looking at its timers (they are compared with a clock reading
+/// that is taken anyway, so this costs nothing).
+const NEVER: u64 = u64::MAX;
+
+/// What is due when, program clock in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timers {
+    /// End of the ramp; [`NEVER`] outside one.
+    pub(super) ramp_end_ns: u64,
+    /// The run time's length; 0 is no limit.
+    pub(super) runtime_ns: u64,
+    /// End of the run time; [`NEVER`] without.
+    pub(super) deadline_ns: u64,
+    pub(super) cpu_due_ns: u64,
+    pub(super) cpu_base: [u64; 5],
+}
+
+impl Timers {
+    pub(super) fn new(ramp_us: u64, runtime_us: u64) -> Self {
+        Timers {
+            ramp_end_ns: if ramp_us == 0 { NEVER } else { ramp_us.saturating_mul(1000) },
+            runtime_ns: runtime_us.saturating_mul(1000),
+            deadline_ns: NEVER,
+            cpu_due_ns: 0,
+            cpu_base: [0; 5],
+        }
+    }
+
+    fn next(&self) -> u64 {
+        self.ramp_end_ns.min(self.deadline_ns).min(self.cpu_due_ns)
+    }
+}
+
+impl<E: Engine> IoLoop<'_, E> {
+    /// Takes the job's zero of time and starts its timers.
+    pub(super) fn begin(&mut self) {
+        self.set_epoch();
+        if self.timers.ramp_end_ns != NEVER {
+            self.timers.ramp_end_ns = self.now_ns.saturating_add(self.timers.ramp_end_ns);
+            self.page.set_state(State::Ramp);
+        } else {
+            self.start_run_time();
+            self.page.set_state(State::Running);
+        }
+        self.timer_ns = self.timers.next();
+    }
+
+    fn set_epoch(&mut self) {
+        self.now_ns = self.clock.now_ns();
+        self.page.epoch_ns.set(self.now_ns);
+        self.page.job_start_ms.set(wall_clock_ms());
+        self.timers.cpu_base = thread_cpu_use();
+        self.timers.cpu_due_ns = self.now_ns + CPU_REFRESH_NS;
+    }
+
+    fn start_run_time(&mut self) {
+        if self.timers.runtime_ns > 0 {
+            self.timers.deadline_ns = self.now_ns.saturating_add(self.timers.runtime_ns);
+        }
+    }
+
+    /// A timer is due. `false` when the run time is over.
+    #[cold]
+    pub(super) fn on_timer(&mut self) -> bool {
+        if self.now_ns >= self.timers.ramp_end_ns {
+            self.end_ramp();
+        }
+        if self.now_ns >= self.timers.deadline_ns {
+            self.ending = true;
+            return false;
+        }
+        if self.now_ns >= self.timers.cpu_due_ns {
+            self.refresh_cpu();
+            self.timers.cpu_due_ns = self.now_ns + CPU_REFRESH_NS;
+        }
+        self.timer_ns = self.timers.next();
+        true
+    }
+
+    /// The measurement begins: what the ramp counted is forgotten, the I/O goes on.
+    fn end_ramp(&mut self) {
+        self.timers.ramp_end_ns = NEVER;
+        self.stats.reset_after_ramp();
+        self.set_epoch();
+        self.page.phase_start_ns.set(self.now_ns);
+        self.start_run_time();
+        self.page.set_state(State::Running);
+    }
+
+    /// The ramp has not ended.
+    pub(super) fn in_ramp(&self) -> bool {
+        self.timers.ramp_end_ns != NEVER
+    }
+
+    /// Brings the page's CPU counters up to date.
+    pub(super) fn refresh_cpu(&mut self) {
+        let now = thread_cpu_use();
+        for ((counter, now), base) in self.page.cpu.iter().zip(now).zip(self.timers.cpu_base) {
+            counter.set(now.saturating_sub(base));
+        }
+    }
+
+    /// Handles an error or a short transfer. `true` when the request is done all the same and
+    /// is to be accounted with the bytes that it moved.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unusual(&mut self, index: u32, outcome: Outcome) -> bool {
+        let op = self.slots[index as usize].op;
+        if outcome.error != 0 {
+            self.io_failed(&op, outcome.error);
+            self.release(index);
+            return false;
+        }
+        if op.kind as usize > OpKind::Write as usize {
+            return true;
+        }
+        let moved = op.len - u64::from(outcome.residual);
+        if moved == 0 {
+            if !self.synchronous || self.at_end(&op) {
+                return true;
+            }
+            self.fail(failure!(libc::EIO, "full resid").advise(format!(
+                "{} transferred nothing at offset {}: the target is shorter than it was",
+                self.name_of(op.file),
+                op.offset
+            )));
+            self.release(index);
+            return false;
+        }
+        self.stats.directions[op.kind as usize].short_ios.add(1);
+        self.stream.short_done(moved);
+        if self.at_end(&Op { offset: op.offset + moved, ..op }) {
+            return true;
+        }
+        // The rest is an operation of its own, from the same buffer.
+        let slot = &mut self.slots[index as usize];
+        slot.done += moved as u32;
+        slot.op.offset += moved;
+        slot.op.len -= moved;
+        self.requeued.push_back(index);
+        false
+    }
+
+    /// The operation begins at or behind the end of its file.
+    fn at_end(&self, op: &Op) -> bool {
+        op.offset >= self.files.real_size(op.file)
+    }
+
+    fn name_of(&self, file: u32) -> String {
+        self.job.target.files.get(file as usize).map_or_else(
+            || "the target".into(),
+            |path| path.display().to_string(),
+        )
+    }
+
+    /// One request failed: count, tell, and decide whether the job goes on.
+    fn io_failed(&mut self, op: &Op, code: i32) {
+        let class = usize::from(op.kind != OpKind::Read);
+        let continues = self.policy.continue_on[class];
+        let listed = match &self.policy.codes[class] {
+            Some(codes) => codes.contains(&code),
+            None => code == libc::EIO || code == libc::EILSEQ,
+        };
+        if continues {
+            self.stats.total_errors.add(1);
+            if self.stats.first_error.get() == 0 {
+                self.stats.first_error.set(code as u64);
+            }
+        }
+        let tolerated = continues && listed;
+        let label = match self.job.engine {
+            EngineSpec::Psync | EngineSpec::Sync => "xfer",
+            _ => "io_u error",
+        };
+        let failure = failure!(code, label);
+        if !tolerated || self.policy.dump {
+            self.reporter.io_error(format!(
+                "io_u error on file {}: {}: {} offset={}, buflen={}",
+                self.name_of(op.file),
+                failure::strerror(code),
+                word_of(op.kind),
+                op.offset,
+                op.len
+            ));
+        }
+        if tolerated {
+            self.reporter.ignored(failure.text);
+            return;
+        }
+        if self.job.target.fill_device && matches!(code, libc::ENOSPC | libc::EDQUOT) {
+            // The device is full: that was the aim.
+            self.ending = true;
+            return;
+        }
+        let advice = self.advice(op, code);
+        self.fail(failure.advise(advice));
+    }
+
+    /// What an error of an I/O most likely means.
+    fn advice(&self, op: &Op, code: i32) -> String {
+        let name = self.name_of(op.file);
+        let first = self.stats.directions.iter().all(|d| d.completed.get() == 0);
+        let hipri = matches!(&self.job.engine, EngineSpec::IoUring(options) if options.hipri);
+        match code {
+            libc::EINVAL if self.job.target.direct && first => format!(
+                "the first direct I/O was refused: block sizes, offsets and iomem_align must be \
+                 multiples of the logical block size of {name} (often 512 or 4096 bytes), and its \
+                 file system must support direct I/O; bs={} here",
+                op.len
+            ),
+            libc::EOPNOTSUPP if hipri => {
+                format!("hipri=1 needs a device with polling queues; {name} has none")
+            }
+            libc::ENOTTY | libc::EOPNOTSUPP if op.kind == OpKind::Trim => {
+                format!("{name} cannot trim: it is no block device, or one without discard")
+            }
+            libc::ENOSPC => format!("no space is left for {name}"),
+            libc::EFBIG => format!("{name} reached the size limit of its file system or user"),
+            libc::EPERM if op.kind == OpKind::Write => {
+                format!("{name} may not be written (sealed, immutable, or in use as swap)")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// The engine itself failed.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn engine_failed(&mut self, error: &EngineError) {
+        self.fail(failure!(error.code, error.label).advise(error.advice.clone()));
+    }
+
+    /// Ends the job with this failure; the first one counts.
+    pub(super) fn fail(&mut self, failure: crate::link::Failure) {
+        self.failure.get_or_insert(failure);
+        self.ending = true;
+    }
+}
+
+fn word_of(kind: OpKind) -> &'static str {
+    match kind {
+        OpKind::Read => "read",
+        OpKind::Write => "write",
+        OpKind::Trim => "trim",
+        OpKind::Fsync => "sync",
+        OpKind::Fdatasync => "datasync",
+        OpKind::SyncFileRange => "sync_file_range",
+    }
+}

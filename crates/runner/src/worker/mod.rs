@@ -1,0 +1,402 @@
+//! One worker: a job clone doing its I/O, in a process or thread of its own.
+
+mod account;
+mod io_loop;
+mod table;
+
+use std::collections::VecDeque;
+use std::os::unix::net::UnixStream;
+
+use ferrio_engines::{
+    Engine, EngineError, IoUring, IoUringSettings, Libaio, LibaioSettings, Null, Psync, Seeking,
+};
+use ferrio_options::{EngineSpec, JobSpec};
+use ferrio_workload::seeds::Seeds;
+use ferrio_workload::{FileEvents, Op, OpKind, OpStream};
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::clock::Clock;
+use crate::failure;
+use crate::files::{self, PrepareEvents, Prepared, code_of};
+use crate::link::{self, Failure, FromWorker, ToWorker};
+use crate::memory::BufferMemory;
+use crate::page::{PageRef, State};
+use crate::sys;
+use account::Timers;
+use io_loop::{IoLoop, IoSlot, Limits, Measure};
+use table::FileTable;
+
+/// Everything a worker is started with.
+#[derive(Debug)]
+pub(crate) struct Assignment<'a> {
+    pub(crate) job: &'a JobSpec,
+    pub(crate) seeds: &'a Seeds,
+    /// Files that the supervisor prepared; `None` when the worker is to do it.
+    pub(crate) prepared: Option<Prepared>,
+    pub(crate) page: PageRef,
+    pub(crate) link: UnixStream,
+    pub(crate) clock: Clock,
+    pub(crate) readonly: bool,
+}
+
+/// Sends messages to the supervisor. A supervisor that is gone ends the worker by other means,
+/// so failures to send are no concern here.
+#[derive(Debug)]
+pub(crate) struct Reporter {
+    link: UnixStream,
+}
+
+impl Reporter {
+    fn send(&mut self, message: &FromWorker) {
+        let _ = link::send(&mut self.link, message);
+    }
+
+    fn io_error(&mut self, text: String) {
+        self.send(&FromWorker::IoError(text));
+    }
+
+    fn ignored(&mut self, text: String) {
+        self.send(&FromWorker::Ignored(text));
+    }
+
+    fn warning(&mut self, text: String) {
+        self.send(&FromWorker::Warning(text));
+    }
+}
+
+impl PrepareEvents for (&mut Reporter, &PageRef) {
+    fn laying_out(&mut self, job: &str, files: u32, bytes: u64) {
+        self.0.send(&FromWorker::LayingOut { job: job.into(), files, bytes });
+    }
+
+    fn warning(&mut self, _job: &str, text: String) {
+        self.0.warning(text);
+    }
+
+    fn stopped(&mut self) -> bool {
+        self.1.stop_requested()
+    }
+}
+
+/// Runs a worker from set-up to release. Returns the job's error number, 0 if it had none.
+pub(crate) fn run(assignment: Assignment<'_>) -> i32 {
+    let Ok(reporter_link) = assignment.link.try_clone() else { return libc::EMFILE };
+    let mut reporter = Reporter { link: reporter_link };
+    let page = assignment.page.clone();
+    page.set_state(State::SettingUp);
+    let failure = set_up_and_run(assignment, &mut reporter).err();
+    let code = failure.as_ref().map_or(0, |failure| failure.code);
+    if let Some(failure) = failure {
+        reporter.send(&FromWorker::Failed(failure));
+    }
+    page.set_state(State::Exited);
+    reporter.send(&FromWorker::Done);
+    code
+}
+
+fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result<(), Failure> {
+    let Assignment { job, seeds, prepared, page, link, clock, readonly } = assignment;
+    place(job)?;
+    let prepared = match prepared {
+        Some(prepared) => prepared,
+        None => files::prepare(job, seeds, readonly, &mut (reporter, &page))?,
+    };
+    let mut set = SetUp { job, seeds, prepared: &prepared, page: &page, clock, readonly, link };
+    let memory = set.buffers()?;
+    let depth = job.queue.depth;
+    let engine_failure = |error: EngineError| {
+        failure!(error.code, error.label).advise(if error.advice.is_empty() {
+            format!("the engine {} could not be started", job.engine.name())
+        } else {
+            error.advice.clone()
+        })
+    };
+    match &job.engine {
+        EngineSpec::Null => set.run(Null::new(depth), memory),
+        EngineSpec::Psync => set.run(Psync, memory),
+        EngineSpec::Sync => set.run(Seeking::default(), memory),
+        EngineSpec::Libaio(options) => {
+            let settings = LibaioSettings {
+                nowait: options.nowait,
+                vectored: options.vectored,
+                polling: job.queue.complete_min == 0,
+            };
+            set.run(Libaio::new(depth, settings).map_err(engine_failure)?, memory)
+        }
+        EngineSpec::IoUring(options) => {
+            let settings = IoUringSettings {
+                hipri: options.hipri,
+                fixed_buffers: options.fixed_buffers,
+                register_files: options.register_files || options.sq_poll,
+                sq_poll: options.sq_poll,
+                sq_poll_cpu: options.sq_poll_cpu,
+                nonvectored: options.nonvectored,
+                uncached: options.uncached && !job.target.direct,
+                nowait: options.nowait,
+                force_async: options.force_async,
+                io_priority: job.placement.io_priority.unwrap_or(0) as u16,
+            };
+            // SAFETY: `IoLoop` drops its engine before its memory.
+            let engine = unsafe { IoUring::new(depth, settings, memory.buffers()) };
+            set.run(engine.map_err(engine_failure)?, memory)
+        }
+    }
+}
+
+/// Applies CPUs, niceness and I/O priority to this worker.
+fn place(job: &JobSpec) -> Result<(), Failure> {
+    if let Some(cpus) = &job.placement.cpus {
+        let mut set = CpuSet::new();
+        for &cpu in cpus.iter().filter(|cpu| (**cpu as usize) < CpuSet::MAX_CPU) {
+            set.set(cpu as usize);
+        }
+        sched_setaffinity(None, &set).map_err(|error| {
+            failure!(error.raw_os_error(), "cpu_set_affinity").advise(format!(
+                "none of the CPUs {cpus:?} may be used here (offline, or outside the container's set)"
+            ))
+        })?;
+    }
+    if job.placement.nice != 0 {
+        rustix::process::nice(job.placement.nice)
+            .map_err(|error| failure!(error.raw_os_error(), "nice"))?;
+    }
+    if let Some(word) = job.placement.io_priority {
+        sys::set_io_priority(word).map_err(|error| failure!(code_of(&error), "ioprio_set"))?;
+    }
+    Ok(())
+}
+
+/// What set-up works with.
+struct SetUp<'a> {
+    job: &'a JobSpec,
+    seeds: &'a Seeds,
+    prepared: &'a Prepared,
+    page: &'a PageRef,
+    clock: Clock,
+    readonly: bool,
+    link: UnixStream,
+}
+
+impl SetUp<'_> {
+    /// Memory for the data: none for jobs that move no data.
+    fn buffers(&self) -> Result<BufferMemory, Failure> {
+        let job = self.job;
+        let moves_data = job.pattern.reads || job.pattern.writes;
+        let stride = if moves_data { job.pattern.max_buffer_len() as usize } else { 0 };
+        let offset = job.data.memory_align as usize;
+        BufferMemory::allocate(job.queue.depth, stride, offset).map_err(|error| {
+            failure!(code_of(&error), "iomem allocation").advise(format!(
+                "{} buffers of {stride} bytes do not fit into memory: lower iodepth or bs",
+                job.queue.depth
+            ))
+        })
+    }
+
+    fn run<E: Engine>(&mut self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
+        let mut io = self.io_loop(engine, memory)?;
+        io.reporter.send(&FromWorker::Ready { pid: rustix::thread::gettid().as_raw_pid() as u32 });
+        self.page.set_state(State::Initialized);
+        if link::receive::<ToWorker>(&mut self.link).is_err() || self.page.stop_requested() {
+            return Ok(());
+        }
+        io.work();
+        io.conclude();
+        io.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn io_loop<E: Engine>(
+        &self,
+        mut engine: E,
+        mut memory: BufferMemory,
+    ) -> Result<IoLoop<'_, E>, Failure> {
+        let job = self.job;
+        let capabilities = engine.capabilities();
+        let stream =
+            OpStream::with_seeds(job, &self.prepared.plan, capabilities.synchronous, self.seeds)
+                .map_err(|error| {
+                    failure!(libc::EINVAL, "init_random_map", "{error}")
+                })?;
+        let mut content = self.prepared.content.clone();
+        if job.pattern.writes {
+            let stride = memory.buffers().stride;
+            for slot in 0..job.queue.depth {
+                content.fill_start(memory.slice(slot, stride));
+            }
+        }
+        let mut table = FileTable::new(
+            job,
+            &self.prepared.plan,
+            &self.prepared.targets,
+            self.page,
+            self.readonly,
+        );
+        if matches!(&job.engine, EngineSpec::IoUring(o) if o.register_files || o.sq_poll) {
+            table.pin_all()?;
+            engine
+                .register_files(&table.fds)
+                .map_err(|error| failure!(error.code, error.label))?;
+        }
+        let link = self.link.try_clone().map_err(|error| failure!(code_of(&error), "dup"))?;
+        let depth = job.queue.depth;
+        let show = &job.reporting;
+        let measure = Measure {
+            slat: show.slat && show.stats && !capabilities.synchronous,
+            clat: show.clat && show.stats,
+            lat: show.lat && show.stats,
+            slat_histogram: show.slat_percentiles,
+            clat_histogram: show.clat_percentiles,
+            lat_histogram: show.lat_percentiles,
+            stamps: (show.slat && !capabilities.synchronous) || show.clat || show.lat,
+        };
+        let empty = IoSlot {
+            op: Op { kind: OpKind::Read, file: 0, offset: 0, len: 0 },
+            done: 0,
+            unmarked: false,
+            start_ns: 0,
+            issue_ns: 0,
+        };
+        let fills_writes = content.touches_writes();
+        Ok(IoLoop {
+            job,
+            policy: &job.errors,
+            page: self.page,
+            stats: &self.page.stats,
+            clock: self.clock,
+            engine,
+            memory,
+            files: table,
+            stream,
+            content,
+            slots: vec![empty; depth as usize].into(),
+            free: (0..depth).collect(),
+            requeued: VecDeque::with_capacity(depth as usize),
+            completions: Vec::with_capacity(depth as usize),
+            measure,
+            limits: Limits {
+                low: job.queue.low,
+                batch: job.queue.batch,
+                complete_min: job.queue.complete_min,
+                complete_max: job.queue.complete_max,
+            },
+            synchronous: capabilities.synchronous,
+            counts_calls: capabilities.synchronous && !matches!(job.engine, EngineSpec::Null),
+            fills_writes,
+            uncommitted: 0,
+            outstanding: 0,
+            now_ns: 0,
+            timer_ns: 0,
+            turns: 0,
+            timers: Timers::new(job.pacing.ramp_us, job.pacing.runtime_us),
+            ending: false,
+            failure: None,
+            reporter: Reporter { link },
+        })
+    }
+}
+
+impl<E: Engine> IoLoop<'_, E> {
+    /// Pre-reads, then runs passes until the job is done.
+    fn work(&mut self) {
+        if self.job.target.pre_read && !self.job.engine.diskless() {
+            self.page.set_state(State::PreReading);
+            self.pre_read();
+        }
+        self.begin();
+        if self.job.target.create_only {
+            return;
+        }
+        let mut first = true;
+        while !self.ending && self.stream.begin_pass(self.completed_bytes(), &mut self.files) {
+            if !std::mem::take(&mut first) {
+                self.content.reseed();
+                if self.job.target.unlink_each_loop {
+                    self.unlink_files();
+                }
+            }
+            let before = self.completed_bytes().iter().sum::<u64>();
+            self.page.phase_start_ns.set(self.now_ns);
+            self.pass();
+            self.account_phase();
+            // A ramp that ended inside the pass set the counters back: that is progress too.
+            let moved = self.completed_bytes().iter().sum::<u64>().wrapping_sub(before);
+            self.close_pass(moved);
+        }
+    }
+
+    /// End of a pass: collect what went wrong, flush files.
+    fn close_pass(&mut self, bytes_moved: u64) {
+        let end = self.stream.end_pass(bytes_moved, &mut self.files);
+        for notice in self.stream.take_notices() {
+            self.reporter.warning(notice.to_string());
+        }
+        for warning in std::mem::take(&mut self.files.warnings) {
+            self.reporter.warning(warning);
+        }
+        if let Some(failure) = self.files.failure.take() {
+            self.fail(failure);
+        }
+        if let Some(error) = end.error {
+            self.fail(failure!(libc::EINVAL, "fill_io_u", "{error}"));
+        }
+        if self.failure.is_none() && !end.sync_files.is_empty() {
+            let state = self.page.state();
+            self.page.set_state(State::Fsyncing);
+            for file in end.sync_files {
+                if let Err(failure) = self.files.flush(file) {
+                    self.fail(failure);
+                    break;
+                }
+            }
+            self.page.set_state(state);
+        }
+    }
+
+    fn completed_bytes(&self) -> [u64; 3] {
+        std::array::from_fn(|direction| self.stats.directions[direction].bytes.get())
+    }
+
+    /// Adds the phase that just ended to the run time of each direction that has bytes.
+    fn account_phase(&mut self) {
+        self.now_ns = self.clock.now_ns();
+        let start = self.page.phase_start_ns.get();
+        let elapsed_us = self.now_ns.saturating_sub(start) / 1000;
+        self.page.phase_start_ns.set(0);
+        for direction in &self.stats.directions {
+            if direction.bytes.get() > 0 {
+                direction.runtime_us.add(elapsed_us);
+            }
+        }
+    }
+
+    /// Reads the job's regions into the cache.
+    fn pre_read(&mut self) {
+        let page = self.page;
+        if let Err(failure) = self.files.pre_read(|| page.stop_requested()) {
+            self.fail(failure);
+        }
+    }
+
+    fn unlink_files(&mut self) {
+        if let Err(failure) = self.files.unlink() {
+            self.fail(failure);
+        }
+    }
+
+    /// Final accounting, and release of the files.
+    fn conclude(&mut self) {
+        self.page.end_ns.set(self.clock.now_ns());
+        self.refresh_cpu();
+        self.page.set_state(State::Finishing);
+        if self.in_ramp() && !self.page.stop_requested() && self.failure.is_none() {
+            self.reporter.warning(
+                "the job ended inside its ramp: nothing was measured after it; raise size= or \
+                 lower ramp_time="
+                    .into(),
+            );
+        }
+        if self.job.target.unlink {
+            self.unlink_files();
+        }
+        self.files.close_all();
+    }
+}

@@ -1,0 +1,278 @@
+//! A worker's open files.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileExt;
+
+use ferrio_device::Target;
+use ferrio_engines::file_ops::{self, OpenFlags};
+use ferrio_options::{Fadvise, JobSpec, OpenSync};
+use ferrio_workload::FileEvents;
+use ferrio_workload::geometry::Plan;
+use rustix::fs::Advice;
+
+use crate::failure;
+use crate::files::code_of;
+use crate::link::Failure;
+use crate::page::WorkerPage;
+
+/// Opens and closes files as the operation stream asks.
+pub(super) struct FileTable<'a> {
+    job: &'a JobSpec,
+    plan: &'a Plan,
+    targets: &'a [Target],
+    page: &'a WorkerPage,
+    readonly: bool,
+    /// Descriptors are registered with the engine: they stay open for the whole job.
+    pinned: bool,
+    open: Vec<Option<OwnedFd>>,
+    /// Descriptor per file, -1 when closed: what the hot loop reads.
+    pub(super) fds: Vec<RawFd>,
+    /// Files opened since the engine was last told.
+    pub(super) newly_opened: Vec<u32>,
+    /// The first failure to open.
+    pub(super) failure: Option<Failure>,
+    /// Things to tell the user, once each.
+    pub(super) warnings: Vec<String>,
+    warned_cache: bool,
+}
+
+impl<'a> FileTable<'a> {
+    pub(super) fn new(
+        job: &'a JobSpec,
+        plan: &'a Plan,
+        targets: &'a [Target],
+        page: &'a WorkerPage,
+        readonly: bool,
+    ) -> Self {
+        let count = plan.files.len();
+        FileTable {
+            job,
+            plan,
+            targets,
+            page,
+            readonly,
+            pinned: false,
+            open: (0..count).map(|_| None).collect(),
+            fds: vec![-1; count],
+            newly_opened: Vec::new(),
+            failure: None,
+            warnings: Vec::new(),
+            warned_cache: false,
+        }
+    }
+
+    /// Opens every file for the whole job (registered files).
+    pub(super) fn pin_all(&mut self) -> Result<(), Failure> {
+        for file in 0..self.fds.len() as u32 {
+            if !self.open(file)
+                && let Some(failure) = self.failure.take()
+            {
+                return Err(failure);
+            }
+        }
+        self.pinned = true;
+        Ok(())
+    }
+
+    /// Closes everything; at the end of the job.
+    pub(super) fn close_all(&mut self) {
+        self.pinned = false;
+        for file in 0..self.fds.len() as u32 {
+            self.close(file);
+        }
+    }
+
+    /// Size of a file as the job knows it.
+    pub(super) fn real_size(&self, file: u32) -> u64 {
+        self.plan.files[file as usize].real_size
+    }
+
+    /// Flushes a file, opening it when it is closed.
+    pub(super) fn flush(&mut self, file: u32) -> Result<(), Failure> {
+        if self.job.engine.diskless() {
+            return Ok(());
+        }
+        if !self.open(file)
+            && let Some(failure) = self.failure.take()
+        {
+            return Err(failure);
+        }
+        let Some(fd) = &self.open[file as usize] else { return Ok(()) };
+        rustix::fs::fsync(fd).map_err(|error| {
+            let shown = self.job.target.files[file as usize].display();
+            failure!(error.raw_os_error(), "end_fsync").advise(format!("flushing {shown} failed"))
+        })
+    }
+
+    /// Reads the regions of all files into the cache, until `stopped`.
+    pub(super) fn pre_read(&mut self, stopped: impl Fn() -> bool) -> Result<(), Failure> {
+        let block = self.job.pattern.block[0].max.clamp(1, 1 << 30) as usize;
+        let mut buffer = vec![0u8; block];
+        for (index, path) in self.job.target.files.iter().enumerate() {
+            if !matches!(self.targets[index], Target::Regular { .. } | Target::Block(_)) {
+                continue;
+            }
+            let region = &self.plan.files[index];
+            let file = std::fs::File::open(path)
+                .map_err(|error| failure!(code_of(&error), format!("open({})", path.display())))?;
+            let end = region.start.saturating_add(region.len).min(region.real_size);
+            let mut at = region.start;
+            while at < end && !stopped() {
+                let len = block.min(usize::try_from(end - at).unwrap_or(block));
+                file.read_exact_at(&mut buffer[..len], at)
+                    .map_err(|error| failure!(code_of(&error), "pre_read"))?;
+                at += len as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the job's regular files.
+    pub(super) fn unlink(&self) -> Result<(), Failure> {
+        for (index, path) in self.job.target.files.iter().enumerate() {
+            if !matches!(self.targets[index], Target::Regular { .. } | Target::Missing)
+                || self.job.engine.diskless()
+            {
+                continue;
+            }
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(failure!(code_of(&error), "unlink")
+                        .advise(format!("{} could not be removed", path.display())));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn flags(&self, target: Target) -> OpenFlags {
+        let job = self.job;
+        let writes = (job.pattern.writes || job.pattern.trims) && !self.readonly;
+        let regular = matches!(target, Target::Regular { .. } | Target::Missing);
+        let creates = (job.pattern.writes || job.target.create_on_open)
+            && regular
+            && job.target.allow_create
+            && !self.readonly;
+        OpenFlags {
+            write: writes,
+            create: creates,
+            direct: job.target.direct,
+            sync: job.target.sync == OpenSync::Sync,
+            dsync: job.target.sync == OpenSync::Dsync,
+            noatime: !regular,
+        }
+    }
+
+    fn try_open(&mut self, index: usize) -> Result<(), Failure> {
+        let path = &self.job.target.files[index];
+        let shown = path.display();
+        let target = self.targets[index];
+        let flags = self.flags(target);
+        let fd = file_ops::open(path, flags).map_err(|error| {
+            let code = code_of(&error);
+            let failure = failure!(code, format!("open({shown})"));
+            match code {
+                libc::EINVAL if flags.direct => failure.advise(format!(
+                    "{shown} does not support direct I/O (direct=1): use another target, or \
+                     direct=0 and know that the page cache is measured"
+                )),
+                libc::EMFILE => failure.advise(
+                    "the limit of open files is reached: lower openfiles= or nrfiles=, or raise \
+                     RLIMIT_NOFILE (ulimit -n)",
+                ),
+                libc::EROFS => failure.advise(format!("{shown} lies on a read-only file system")),
+                libc::EACCES | libc::EPERM => {
+                    failure.advise(format!("no permission to open {shown}"))
+                }
+                _ => failure,
+            }
+        })?;
+        self.fds[index] = fd.as_raw_fd();
+        self.open[index] = Some(fd);
+        self.page.open_files.add(1);
+        self.newly_opened.push(index as u32);
+        if self.job.target.invalidate {
+            self.drop_cache(index);
+        }
+        self.advise(index);
+        Ok(())
+    }
+
+    /// Drops the cache of the file's region.
+    fn drop_cache(&mut self, index: usize) {
+        let Some(fd) = &self.open[index] else { return };
+        let region = &self.plan.files[index];
+        let result = match self.targets[index] {
+            Target::Regular { .. } | Target::Missing => {
+                let len = std::num::NonZeroU64::new(region.len);
+                rustix::fs::fadvise(fd, region.start, len, Advice::DontNeed).map_err(Into::into)
+            }
+            Target::Block(_) => file_ops::flush_block_cache(fd.as_fd()),
+            _ => Ok(()),
+        };
+        let Err(error) = result else { return };
+        if std::mem::replace(&mut self.warned_cache, true) {
+            return;
+        }
+        let shown = self.job.target.files[index].display();
+        let text = failure::strerror(code_of(&error));
+        self.warnings.push(match error.raw_os_error() {
+            Some(libc::EACCES) => format!(
+                "the cache of {shown} was not dropped: only root may; reads may come from memory"
+            ),
+            _ => format!("cache invalidation of {shown} failed: {text}"),
+        });
+    }
+
+    fn advise(&self, index: usize) {
+        let advice = match (self.job.target.fadvise, self.job.pattern.random) {
+            (Fadvise::None, _) => return,
+            (Fadvise::ByPattern, true) | (Fadvise::Random, _) => Advice::Random,
+            (Fadvise::ByPattern, false) | (Fadvise::Sequential, _) => Advice::Sequential,
+            (Fadvise::NoReuse, _) => Advice::NoReuse,
+        };
+        let regular_or_block = matches!(
+            self.targets[index],
+            Target::Regular { .. } | Target::Missing | Target::Block(_)
+        );
+        if let (true, Some(fd)) = (regular_or_block, &self.open[index]) {
+            let region = &self.plan.files[index];
+            let len = std::num::NonZeroU64::new(region.len);
+            // A hint: a file system that has no use for it is no fault.
+            let _ = rustix::fs::fadvise(fd, region.start, len, advice);
+        }
+    }
+}
+
+impl FileEvents for FileTable<'_> {
+    fn open(&mut self, file: u32) -> bool {
+        let index = file as usize;
+        if self.job.engine.diskless() || self.open[index].is_some() {
+            return true;
+        }
+        match self.try_open(index) {
+            Ok(()) => true,
+            Err(failure) => {
+                self.failure.get_or_insert(failure);
+                false
+            }
+        }
+    }
+
+    fn close(&mut self, file: u32) {
+        if self.pinned {
+            return;
+        }
+        if self.open[file as usize].take().is_some() {
+            self.fds[file as usize] = -1;
+            self.page.open_files.set(self.page.open_files.get() - 1);
+        }
+    }
+
+    fn invalidate(&mut self, file: u32) {
+        if self.job.target.invalidate && !self.job.engine.diskless() {
+            self.drop_cache(file as usize);
+        }
+    }
+}
