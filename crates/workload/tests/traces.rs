@@ -8,6 +8,9 @@ use common::engine::{Event, run, word};
 use ferrio_options::JobSpec;
 use ferrio_workload::geometry;
 
+/// Names and sizes.
+type Files = Vec<(String, u64)>;
+
 /// Traces that do not apply, with the reason.
 const LEFT_OUT: &[(&str, &str)] = &[
     ("workload-verify-", "verify phases are not built"),
@@ -58,7 +61,7 @@ fn drop_sync_offset(line: &mut String) {
 }
 
 /// Files that the command line makes first, and the rest of it.
-fn existing(command: &str) -> Result<(Vec<(String, u64)>, &str), String> {
+fn existing(command: &str) -> Result<(Files, &str), String> {
     let mut files = Vec::new();
     let mut rest = command;
     while let Some((truncate, after)) = rest
@@ -83,11 +86,7 @@ fn existing(command: &str) -> Result<(Vec<(String, u64)>, &str), String> {
     Ok((files, rest))
 }
 
-fn job_lines(
-    job: &JobSpec,
-    files: &[(String, u64)],
-    data_only: bool,
-) -> Result<Vec<String>, String> {
+fn job_lines(job: &JobSpec, files: &Files, data_only: bool) -> Result<Vec<String>, String> {
     let plan = geometry::plan(job, &common::target_sizes(job, files))
         .map_err(|error| error.to_string())?;
     let limit = if job.pacing.time_based {
@@ -95,7 +94,7 @@ fn job_lines(
     } else {
         usize::MAX
     };
-    let events = run(job, &plan, limit)?;
+    let events = run(job, &plan, limit, &mut ())?;
     let wanted = |event: &&Event| {
         !data_only || matches!(event, Event::Op(op) if op.kind.direction().is_some())
     };

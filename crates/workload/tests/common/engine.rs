@@ -67,9 +67,28 @@ impl Slots {
     }
 }
 
+/// What moves the data.
+pub(crate) trait Device {
+    /// A pass after the first starts.
+    fn next_pass(&mut self);
+    /// An operation is issued from a slot.
+    fn issue(&mut self, slot: usize, op: &Op);
+}
+
+/// No data.
+impl Device for () {
+    fn next_pass(&mut self) {}
+    fn issue(&mut self, _slot: usize, _op: &Op) {}
+}
+
 /// All events of a job, or those up to `op_limit` operations. Completions come in order, as late
 /// as the depth allows.
-pub(crate) fn run(job: &JobSpec, plan: &Plan, op_limit: usize) -> Result<Vec<Event>, String> {
+pub(crate) fn run(
+    job: &JobSpec,
+    plan: &Plan,
+    op_limit: usize,
+    device: &mut impl Device,
+) -> Result<Vec<Event>, String> {
     let depth = job.queue.depth as usize;
     let synchronous = job.engine.synchronous(job.queue.depth);
     let mut stream = OpStream::new(job, plan, synchronous).map_err(|error| error.to_string())?;
@@ -82,8 +101,12 @@ pub(crate) fn run(job: &JobSpec, plan: &Plan, op_limit: usize) -> Result<Vec<Eve
         pass_bytes: 0,
     };
     let mut ops = 0;
+    let mut first = true;
     while stream.begin_pass(slots.completed, &mut recorder) {
         slots.pass_bytes = 0;
+        if !std::mem::replace(&mut first, false) {
+            device.next_pass();
+        }
         while stream.pass_goes_on() && ops < op_limit {
             let Some(slot) = slots.free.pop() else {
                 return Err(String::from("no free slot"));
@@ -92,6 +115,7 @@ pub(crate) fn run(job: &JobSpec, plan: &Plan, op_limit: usize) -> Result<Vec<Eve
                 Next::Op(op) => {
                     recorder.events.push(Event::Op(op));
                     ops += 1;
+                    device.issue(slot, &op);
                     stream.issued(&op, !synchronous);
                     slots.in_flight.push_back((slot, op));
                 }

@@ -119,7 +119,7 @@ fn set(
             Ok(())
         })?,
         "bssplit" => {
-            values::per_direction(value, |d, v| values::split(v, &mut job.pattern.block[d]))?
+            values::per_direction(value, |d, v| values::split(v, &mut job.pattern.block[d]))?;
         }
         "ba" => values::per_direction(value, |d, v| {
             values::size(v).map(|v| job.pattern.block[d].align = v)
