@@ -1,0 +1,250 @@
+//! One operation, step by step.
+
+use super::file::State;
+use super::pick::Pick;
+use super::{FileEvents, Next, Op, OpKind, OpStream, READ, TRIM, WRITE};
+
+/// Attempts in a row that yield no operation, after which the pass ends: with a file service
+/// that uses ended files again, files too small for a block would be tried for ever.
+const FAILURES_MAX: u32 = 100_000;
+
+impl OpStream {
+    /// The next operation. It counts as outstanding on its file until [`OpStream::completed`].
+    ///
+    /// `unmarked` belongs to the slot that will carry the operation. The stream sets it when the
+    /// operation must not enter the random map, and reads it; the caller clears it when an
+    /// operation of the slot completes, and hands it in unchanged after [`Next::Busy`] or
+    /// [`Next::End`].
+    #[inline]
+    pub fn next(&mut self, unmarked: &mut bool, events: &mut impl FileEvents) -> Next {
+        if self.single_open {
+            let op = if self.plain {
+                self.prepare::<true>(0, unmarked, events)
+            } else {
+                self.prepare_full(0, unmarked, events)
+            };
+            if let Some(op) = op {
+                return Next::Op(op);
+            }
+            self.file_failed(0, events);
+        }
+        self.next_of_any(unmarked, events)
+    }
+
+    /// [`OpStream::next`] where a file has to be chosen.
+    #[inline(never)]
+    fn next_of_any(&mut self, unmarked: &mut bool, events: &mut impl FileEvents) -> Next {
+        for _ in 0..FAILURES_MAX {
+            let index = match self.pick_file(events) {
+                Pick::File(index) => index,
+                Pick::Busy => return Next::Busy,
+                Pick::None => return Next::End,
+            };
+            if let Some(op) = self.prepare_full(index, unmarked, events) {
+                return Next::Op(op);
+            }
+            self.file_failed(index, events);
+            if self.verdict.is_some() {
+                return Next::End;
+            }
+        }
+        Next::End
+    }
+
+    #[inline(never)]
+    fn prepare_full(
+        &mut self,
+        index: usize,
+        unmarked: &mut bool,
+        events: &mut impl FileEvents,
+    ) -> Option<Op> {
+        self.prepare::<false>(index, unmarked, events)
+    }
+
+    /// The next operation on a file; `None` when it has none. `PLAIN` leaves out what the job does
+    /// not use.
+    #[inline(always)]
+    fn prepare<const PLAIN: bool>(
+        &mut self,
+        index: usize,
+        unmarked: &mut bool,
+        events: &mut impl FileEvents,
+    ) -> Option<Op> {
+        if !PLAIN
+            && self.syncs.any()
+            && let Some(op) = self.sync_due(index)
+        {
+            return Some(op);
+        }
+        let mut direction = if self.mixed {
+            self.mix()
+        } else {
+            self.direction
+        };
+        if !PLAIN {
+            if self.trimwrite {
+                direction = if self.files[index].trim_is_next() {
+                    TRIM
+                } else {
+                    WRITE
+                };
+            }
+            if self.rare.strided.is_some() {
+                self.enter_zone(index, direction);
+            }
+        }
+        self.prepare_data::<PLAIN>(index, direction, unmarked, events)
+    }
+
+    /// The next operation on a file in a direction.
+    #[inline(always)]
+    fn prepare_data<const PLAIN: bool>(
+        &mut self,
+        index: usize,
+        direction: usize,
+        unmarked: &mut bool,
+        events: &mut impl FileEvents,
+    ) -> Option<Op> {
+        let (relative, block, random) = if PLAIN {
+            if self.random {
+                let block = self.random_block(index, direction, events)?;
+                (
+                    block.wrapping_mul(self.block[direction].align.value()),
+                    block,
+                    true,
+                )
+            } else {
+                (self.sequential(index, direction, events)?, 0, false)
+            }
+        } else {
+            self.place(index, direction, unmarked, events)?
+        };
+        let file = &self.files[index];
+        if relative >= file.len {
+            return None;
+        }
+        let offset = file.base.wrapping_add(relative);
+        if offset >= file.real {
+            return None;
+        }
+        let repeats_trim = !PLAIN && self.random && self.trimwrite && direction == WRITE;
+        let mut len = if repeats_trim {
+            file.position[TRIM].wrapping_sub(file.last[TRIM])
+        } else {
+            let sizes = match (PLAIN || !self.rare.seq_rand_sizes, random) {
+                (true, _) => direction,
+                (false, true) => WRITE,
+                (false, false) => READ,
+            };
+            match self.lengths[sizes].fixed() {
+                Some(len) => len,
+                None => {
+                    let room = file.region_end.saturating_sub(offset);
+                    self.lengths[sizes].draw(room, &mut self.length_draws[sizes])?
+                }
+            }
+        };
+        let file = &mut self.files[index];
+        if offset.saturating_add(len) > file.real || len == 0 {
+            return None;
+        }
+        if !*unmarked && let Some(map) = &mut file.map {
+            let unit = self.block[direction].min;
+            if len <= unit.value() {
+                map.take_one(block);
+            } else {
+                let taken = map.take(block, unit.div_ceil(len));
+                len = len.min(taken.saturating_mul(unit.value()));
+            }
+        }
+        if !PLAIN {
+            if self.random && self.trimwrite && direction == TRIM && offset == file.last[TRIM] {
+                // Trimming the same place again: what tells trim from write must still differ.
+                file.last[WRITE] = file.last[WRITE].wrapping_sub(1);
+            }
+            self.rare.zone_bytes = self.rare.zone_bytes.wrapping_add(len);
+        }
+        file.last[direction] = offset;
+        file.position[direction] = offset.wrapping_add(len);
+        file.outstanding += 1;
+        Some(Op {
+            kind: OpKind::DATA[direction],
+            file: index as u32,
+            offset,
+            len,
+        })
+    }
+
+    /// Direction of a mixed job's next operation.
+    #[inline(always)]
+    fn mix(&mut self) -> usize {
+        let current = self.mix_direction;
+        let issued = self.issued_ops[current];
+        if issued >= self.mix_threshold {
+            let drawn = if u64::from(self.mix_draws.percent()) <= self.mix_percent[READ] {
+                READ
+            } else {
+                WRITE
+            };
+            if drawn != current {
+                self.mix_threshold = issued.wrapping_mul(self.mix_percent[drawn]) / 100;
+                self.mix_direction = drawn;
+            }
+            return drawn;
+        }
+        current
+    }
+
+    /// Counts an operation as issued. `queued`: the engine accepted it and completes it later.
+    #[inline(always)]
+    pub fn issued(&mut self, op: &Op, queued: bool) {
+        self.syncs.last = op.kind;
+        self.end.ops += 1;
+        let direction = op.kind as usize;
+        if direction > TRIM {
+            return;
+        }
+        self.syncs.stale_offset = op.offset;
+        self.issued_ops[direction] += 1;
+        if self.end.counts[direction] {
+            self.end.bytes = self.end.bytes.saturating_add(op.len);
+        }
+        if queued && self.end.counts_queued {
+            self.end.queued = self.end.queued.saturating_add(op.len);
+        }
+    }
+
+    /// An operation completed (or failed): it is not outstanding on its file any more.
+    #[inline(always)]
+    pub fn completed(&mut self, op: &Op) {
+        let Some(file) = self.files.get_mut(op.file as usize) else {
+            return;
+        };
+        file.outstanding = file.outstanding.saturating_sub(1);
+        if file.state == State::Closing && file.outstanding == 0 {
+            self.picker.to_close += 1;
+        }
+        if self.syncs.keeps_ranges {
+            self.note_written(op);
+        }
+    }
+
+    /// The write-back that is missing for a trim of a trimwrite job, file by file; `None` when
+    /// every trim has its write. A job that is stopped issues these before it ends, so that no
+    /// trimmed range stays without data.
+    pub fn owed_write(&mut self, unmarked: &mut bool, events: &mut impl FileEvents) -> Option<Op> {
+        if !self.trimwrite {
+            return None;
+        }
+        for index in 0..self.files.len() {
+            let file = &self.files[index];
+            if file.state != State::Open || file.trim_is_next() {
+                continue;
+            }
+            if let Some(op) = self.prepare_data::<false>(index, WRITE, unmarked, events) {
+                return Some(op);
+            }
+        }
+        None
+    }
+}
