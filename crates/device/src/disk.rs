@@ -32,7 +32,11 @@ impl DiskCounters {
             [now[0].wrapping_sub(then[0]), now[1].wrapping_sub(then[1])]
         };
         let tick = |now: u64, then: u64| {
-            if now >= then { now - then } else { now + (1 << 32) - then.min(now + (1 << 32)) }
+            if now >= then {
+                now - then
+            } else {
+                now + (1 << 32) - then.min(now + (1 << 32))
+            }
         };
         DiskCounters {
             ios: pair(self.ios, earlier.ios),
@@ -48,10 +52,24 @@ impl DiskCounters {
     }
 
     fn parse(text: &str) -> Option<DiskCounters> {
-        let fields: Vec<u64> =
-            text.split_whitespace().map_while(|field| field.parse().ok()).take(11).collect();
-        let [r_ios, r_merges, r_sectors, r_ticks, w_ios, w_merges, w_sectors, w_ticks, _, io, queue] =
-            fields[..]
+        let fields: Vec<u64> = text
+            .split_whitespace()
+            .map_while(|field| field.parse().ok())
+            .take(11)
+            .collect();
+        let [
+            r_ios,
+            r_merges,
+            r_sectors,
+            r_ticks,
+            w_ios,
+            w_merges,
+            w_sectors,
+            w_ticks,
+            _,
+            io,
+            queue,
+        ] = fields[..]
         else {
             return None;
         };
@@ -83,13 +101,18 @@ struct Disk {
 impl Disks {
     /// No devices yet.
     pub fn new(system: System) -> Self {
-        Disks { system, disks: Vec::new() }
+        Disks {
+            system,
+            disks: Vec::new(),
+        }
     }
 
     /// Adds the whole disk behind a device number, and below it the devices it is made of.
     /// Numbers without block device (tmpfs and so on) add nothing.
     pub fn add(&mut self, device: DeviceNumber) {
-        let Some(mut directory) = self.system.device_dir(device) else { return };
+        let Some(mut directory) = self.system.device_dir(device) else {
+            return;
+        };
         if directory.join("partition").exists() {
             directory.pop();
         }
@@ -97,7 +120,9 @@ impl Disks {
     }
 
     fn add_directory(&mut self, directory: PathBuf, slave_of: Option<&str>) {
-        let Some(name) = directory.file_name().map(|name| name.to_string_lossy().into_owned())
+        let Some(name) = directory
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
         else {
             return;
         };
@@ -111,7 +136,9 @@ impl Disks {
             directory,
         });
         for slave in names_in(&slaves) {
-            let Ok(mut path) = fs::canonicalize(slaves.join(slave)) else { continue };
+            let Ok(mut path) = fs::canonicalize(slaves.join(slave)) else {
+                continue;
+            };
             if path.join("partition").exists() {
                 path.pop();
             }
@@ -121,7 +148,9 @@ impl Disks {
 
     /// Kernel names with the master of each slave.
     pub fn names(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
-        self.disks.iter().map(|disk| (disk.name.as_str(), disk.slave_of.as_deref()))
+        self.disks
+            .iter()
+            .map(|disk| (disk.name.as_str(), disk.slave_of.as_deref()))
     }
 
     /// Reads all counters; a device that went away keeps zeros.
@@ -130,7 +159,10 @@ impl Disks {
             let text = fs::read_to_string(disk.directory.join("stat")).ok()?;
             DiskCounters::parse(&text)
         };
-        self.disks.iter().map(|disk| read(disk).unwrap_or_default()).collect()
+        self.disks
+            .iter()
+            .map(|disk| read(disk).unwrap_or_default())
+            .collect()
     }
 }
 

@@ -25,16 +25,28 @@ pub fn occupant(system: &System, path: &Path, device: DeviceNumber) -> Option<In
     let mounts = mounts(system);
     let swaps = swaps(system);
     for member in &family {
-        let via = if member.number == device { String::new() } else { member.relation() };
-        if let Some(mount) = mounts.iter().find(|mount| mount.devices.contains(&member.number)) {
+        let via = if member.number == device {
+            String::new()
+        } else {
+            member.relation()
+        };
+        if let Some(mount) = mounts
+            .iter()
+            .find(|mount| mount.devices.contains(&member.number))
+        {
             let what = format!("mounted at {} ({}){via}", mount.point, mount.kind);
             return Some(InUse { what });
         }
         if swaps.contains(&member.number) {
-            return Some(InUse { what: format!("in use as swap space{via}") });
+            return Some(InUse {
+                what: format!("in use as swap space{via}"),
+            });
         }
     }
-    if let Some(top) = family.iter().find(|member| member.above && member.number != device) {
+    if let Some(top) = family
+        .iter()
+        .find(|member| member.above && member.number != device)
+    {
         let what = format!("the lower device of {}, which is set up on it", top.name);
         return Some(InUse { what });
     }
@@ -87,7 +99,11 @@ fn family(system: &System, device: DeviceNumber) -> Vec<Member> {
     let mut members: Vec<Member> = Vec::new();
     let mut seen = BTreeSet::new();
     let Some(directory) = system.device_dir(device) else {
-        return vec![Member { number: device, name: device.to_string(), above: false }];
+        return vec![Member {
+            number: device,
+            name: device.to_string(),
+            above: false,
+        }];
     };
     let mut queue: Vec<(PathBuf, bool)> = vec![(directory.clone(), false)];
     if directory.join("partition").exists()
@@ -131,7 +147,11 @@ fn push_member(
         return None;
     }
     let name = directory.file_name()?.to_string_lossy().into_owned();
-    members.push(Member { number, name, above });
+    members.push(Member {
+        number,
+        name,
+        above,
+    });
     Some(number)
 }
 
@@ -151,7 +171,11 @@ fn loops(system: &System) -> Vec<(String, PathBuf)> {
         .into_iter()
         .filter(|name| name.starts_with("loop"))
         .filter_map(|name| {
-            let file = system.sys.join("block").join(&name).join("loop/backing_file");
+            let file = system
+                .sys
+                .join("block")
+                .join(&name)
+                .join("loop/backing_file");
             let backing = fs::read_to_string(file).ok()?;
             Some((name, PathBuf::from(backing.trim_end_matches('\n'))))
         })
@@ -160,7 +184,10 @@ fn loops(system: &System) -> Vec<(String, PathBuf)> {
 
 fn block_number(path: &Path) -> Option<DeviceNumber> {
     let metadata = fs::metadata(path).ok()?;
-    metadata.file_type().is_block_device().then(|| DeviceNumber::of(metadata.rdev()))
+    metadata
+        .file_type()
+        .is_block_device()
+        .then(|| DeviceNumber::of(metadata.rdev()))
 }
 
 struct Mount {
@@ -188,7 +215,11 @@ fn parse_mount(line: &str) -> Option<Mount> {
     let source = unescape(right.next().unwrap_or_default());
     let mut devices = vec![number];
     devices.extend(block_number(Path::new(&source)));
-    Some(Mount { point, kind, devices })
+    Some(Mount {
+        point,
+        kind,
+        devices,
+    })
 }
 
 /// Undoes the octal escapes of `mountinfo` and `swaps`.
@@ -197,7 +228,9 @@ fn unescape(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
         result.push_str(&rest[..at]);
-        let code = rest.get(at + 1..at + 4).and_then(|code| u8::from_str_radix(code, 8).ok());
+        let code = rest
+            .get(at + 1..at + 4)
+            .and_then(|code| u8::from_str_radix(code, 8).ok());
         let Some(code) = code else {
             result.push('\\');
             rest = &rest[at + 1..];
@@ -222,8 +255,14 @@ fn swaps(system: &System) -> Vec<DeviceNumber> {
 /// Whether an exclusive open is refused with `EBUSY`.
 fn held_exclusively(path: &Path) -> bool {
     let flags = libc::O_EXCL | libc::O_NONBLOCK;
-    let result = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    matches!(result.map_err(|error: io::Error| error.raw_os_error()), Err(Some(libc::EBUSY)))
+    let result = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path);
+    matches!(
+        result.map_err(|error: io::Error| error.raw_os_error()),
+        Err(Some(libc::EBUSY))
+    )
 }
 
 #[cfg(test)]
@@ -235,7 +274,10 @@ mod tests {
     /// A disk `sda` (8:0) with partitions 8:1 and 8:2, and a mapper device 253:0 on sda2.
     fn fixture(mountinfo: &str) -> (tempfile::TempDir, System) {
         let root = tempfile::tempdir().unwrap();
-        let system = System { sys: root.path().join("sys"), proc: root.path().join("proc") };
+        let system = System {
+            sys: root.path().join("sys"),
+            proc: root.path().join("proc"),
+        };
         let disk = system.sys.join("devices/sda");
         let mapper = system.sys.join("devices/dm-0");
         for (directory, number) in [
@@ -268,7 +310,10 @@ mod tests {
     fn a_mounted_partition_and_its_disk_are_in_use() {
         let (_root, system) = fixture(ROOT_ON_SDA1);
         assert_eq!(found(&system, 1).unwrap(), "mounted at /my data (ext4)");
-        assert_eq!(found(&system, 0).unwrap(), "mounted at /my data (ext4) through sda1");
+        assert_eq!(
+            found(&system, 0).unwrap(),
+            "mounted at /my data (ext4) through sda1"
+        );
     }
 
     #[test]
@@ -288,7 +333,10 @@ mod tests {
     #[test]
     fn a_mounted_whole_disk_occupies_its_partitions() {
         let (_root, system) = fixture("22 1 8:0 / /d rw - ext4 /dev/none rw\n");
-        assert_eq!(found(&system, 1).unwrap(), "mounted at /d (ext4) through sda");
+        assert_eq!(
+            found(&system, 1).unwrap(),
+            "mounted at /d (ext4) through sda"
+        );
     }
 
     #[test]

@@ -25,7 +25,10 @@ pub struct System {
 
 impl Default for System {
     fn default() -> Self {
-        System { sys: "/sys".into(), proc: "/proc".into() }
+        System {
+            sys: "/sys".into(),
+            proc: "/proc".into(),
+        }
     }
 }
 
@@ -38,9 +41,13 @@ impl System {
 
 /// Names in a directory, sorted; empty when it cannot be read.
 pub(crate) fn names_in(directory: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let mut names: Vec<String> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }

@@ -19,13 +19,19 @@ pub struct DeviceNumber {
 impl DeviceNumber {
     /// Splits the kernel's `dev_t`.
     pub fn of(dev: u64) -> Self {
-        DeviceNumber { major: libc::major(dev), minor: libc::minor(dev) }
+        DeviceNumber {
+            major: libc::major(dev),
+            minor: libc::minor(dev),
+        }
     }
 
     /// Reads `MAJOR:MINOR`.
     pub fn parse(text: &str) -> Option<Self> {
         let (major, minor) = text.trim().split_once(':')?;
-        Some(DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? })
+        Some(DeviceNumber {
+            major: major.parse().ok()?,
+            minor: minor.parse().ok()?,
+        })
     }
 }
 
@@ -75,7 +81,10 @@ pub fn examine(path: &Path) -> io::Result<Target> {
     } else if kind.is_dir() {
         Target::Directory
     } else if kind.is_file() {
-        Target::Regular { size: metadata.len(), on: DeviceNumber::of(metadata.dev()) }
+        Target::Regular {
+            size: metadata.len(),
+            on: DeviceNumber::of(metadata.dev()),
+        }
     } else {
         Target::Pipe
     })
@@ -89,11 +98,18 @@ const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
 /// # Errors
 /// The system's error of opening or asking it.
 pub fn block_size_bytes(path: &Path) -> io::Result<u64> {
-    let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)?;
     let mut size: u64 = 0;
     // SAFETY: BLKGETSIZE64 writes one u64 to `size`, which lives across the call.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKGETSIZE64 as _, &raw mut size) };
-    if result == 0 { Ok(size) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(size)
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Whether making `path` would leave a plain file in the file system of device nodes: almost
@@ -112,7 +128,10 @@ pub fn would_litter_dev(path: &Path) -> bool {
 /// The device numbers alone do not tell when `/dev` is an ordinary directory of the root file
 /// system (a chroot, an image being built).
 fn is_below_dev(path: &Path) -> bool {
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     fs::canonicalize(parent).is_ok_and(|parent| parent.starts_with("/dev"))
 }
 
@@ -133,7 +152,10 @@ mod tests {
 
     #[test]
     fn paths_are_told_apart() {
-        assert_eq!(examine(Path::new("/nonexistent/x")).unwrap(), Target::Missing);
+        assert_eq!(
+            examine(Path::new("/nonexistent/x")).unwrap(),
+            Target::Missing
+        );
         assert_eq!(examine(Path::new("/")).unwrap(), Target::Directory);
         assert_eq!(examine(Path::new("/dev/null")).unwrap(), Target::Character);
     }

@@ -78,7 +78,10 @@ impl Context {
         if result < 0 {
             return Err(crate::file_ops::errno());
         }
-        let mut context = Context { id, readable_ring: false };
+        let mut context = Context {
+            id,
+            readable_ring: false,
+        };
         let ring = context.ring();
         context.readable_ring = ring.magic == RING_MAGIC
             && ring.incompat_features == 0
@@ -100,9 +103,18 @@ impl Context {
     pub(crate) unsafe fn submit(&self, blocks: &[*mut Iocb]) -> Result<usize, i32> {
         // SAFETY: `blocks` is a valid array; the rest is the caller's promise.
         let result = unsafe {
-            libc::syscall(libc::SYS_io_submit, self.id, blocks.len() as libc::c_long, blocks.as_ptr())
+            libc::syscall(
+                libc::SYS_io_submit,
+                self.id,
+                blocks.len() as libc::c_long,
+                blocks.as_ptr(),
+            )
         };
-        if result < 0 { Err(crate::file_ops::errno()) } else { Ok(result as usize) }
+        if result < 0 {
+            Err(crate::file_ops::errno())
+        } else {
+            Ok(result as usize)
+        }
     }
 
     /// Events that can be read without a system call; 0 if the ring is not readable.
@@ -111,8 +123,15 @@ impl Context {
             return 0;
         }
         let ring = self.ring();
-        let (head, tail) = (ring.head.load(Ordering::Relaxed), ring.tail.load(Ordering::Acquire));
-        if tail >= head { tail - head } else { tail + ring.count - head }
+        let (head, tail) = (
+            ring.head.load(Ordering::Relaxed),
+            ring.tail.load(Ordering::Acquire),
+        );
+        if tail >= head {
+            tail - head
+        } else {
+            tail + ring.count - head
+        }
     }
 
     /// Reads up to `max` ready events from the ring.
@@ -153,7 +172,11 @@ impl Context {
                 std::ptr::null_mut::<libc::timespec>(),
             )
         };
-        if result < 0 { Err(crate::file_ops::errno()) } else { Ok(result as usize) }
+        if result < 0 {
+            Err(crate::file_ops::errno())
+        } else {
+            Ok(result as usize)
+        }
     }
 }
 

@@ -15,7 +15,9 @@ const BLKFLSBUF: libc::c_ulong = 0x1261;
 
 /// The calling thread's last error number.
 pub(crate) fn errno() -> i32 {
-    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+    io::Error::last_os_error()
+        .raw_os_error()
+        .unwrap_or(libc::EIO)
 }
 
 /// How a target is opened.
@@ -43,7 +45,12 @@ pub struct OpenFlags {
 pub fn open(path: &Path, flags: OpenFlags) -> io::Result<OwnedFd> {
     let name = CString::new(path.as_os_str().as_bytes())
         .map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
-    let mut bits = libc::O_CLOEXEC | if flags.write { libc::O_RDWR } else { libc::O_RDONLY };
+    let mut bits = libc::O_CLOEXEC
+        | if flags.write {
+            libc::O_RDWR
+        } else {
+            libc::O_RDONLY
+        };
     for (wanted, bit) in [
         (flags.create, libc::O_CREAT),
         (flags.direct, libc::O_DIRECT),
@@ -113,7 +120,10 @@ pub(crate) fn run_at_once(request: &Request) -> Outcome {
     if result == 0 {
         Outcome::default()
     } else {
-        Outcome { error: errno(), residual: request.len }
+        Outcome {
+            error: errno(),
+            residual: request.len,
+        }
     }
 }
 

@@ -86,9 +86,15 @@ impl Outcome {
     #[inline(always)]
     fn of(result: i64, len: u32) -> Outcome {
         match u32::try_from(result) {
-            Ok(done) if done <= len => Outcome { error: 0, residual: len - done },
+            Ok(done) if done <= len => Outcome {
+                error: 0,
+                residual: len - done,
+            },
             // More bytes than asked for cannot be; treat it as the kernel's input/output error.
-            Ok(_) => Outcome { error: libc::EIO, residual: len },
+            Ok(_) => Outcome {
+                error: libc::EIO,
+                residual: len,
+            },
             Err(_) => Outcome {
                 error: i32::try_from(-result).unwrap_or(libc::EIO),
                 residual: len,
@@ -131,7 +137,11 @@ pub struct EngineError {
 
 impl EngineError {
     fn new(code: i32, label: &'static str) -> Self {
-        EngineError { code, label, advice: String::new() }
+        EngineError {
+            code,
+            label,
+            advice: String::new(),
+        }
     }
 
     fn advise(mut self, advice: impl Into<String>) -> Self {

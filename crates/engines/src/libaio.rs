@@ -64,7 +64,10 @@ impl Libaio {
             }
         })?;
         let slots = depth as usize;
-        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let empty = libc::iovec {
+            iov_base: std::ptr::null_mut(),
+            iov_len: 0,
+        };
         Ok(Libaio {
             context,
             depth,
@@ -83,7 +86,11 @@ impl Libaio {
     fn prepare(&mut self, slot: u32, request: &Request) {
         let index = slot as usize;
         let block = &mut self.blocks[index];
-        *block = Iocb { data: u64::from(slot), fd: request.fd as u32, ..Iocb::default() };
+        *block = Iocb {
+            data: u64::from(slot),
+            fd: request.fd as u32,
+            ..Iocb::default()
+        };
         block.opcode = match (request.kind, self.settings.vectored) {
             (Kind::Read, false) => CMD_PREAD,
             (Kind::Write, false) => CMD_PWRITE,
@@ -102,8 +109,10 @@ impl Libaio {
         }
         if self.settings.vectored {
             let vector = &mut self.vectors[index];
-            *vector =
-                libc::iovec { iov_base: request.buffer.cast(), iov_len: request.len as usize };
+            *vector = libc::iovec {
+                iov_base: request.buffer.cast(),
+                iov_len: request.len as usize,
+            };
             block.buffer = std::ptr::from_mut(vector) as u64;
             block.nbytes = 1;
         }
@@ -116,13 +125,19 @@ impl Libaio {
             CMD_PREADV | CMD_PWRITEV => self.vectors[slot as usize].iov_len as u32,
             _ => block.nbytes as u32,
         };
-        Completion { slot, outcome: Outcome::of(event.result, len) }
+        Completion {
+            slot,
+            outcome: Outcome::of(event.result, len),
+        }
     }
 }
 
 impl Engine for Libaio {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { synchronous: false, commits: true }
+        Capabilities {
+            synchronous: false,
+            commits: true,
+        }
     }
 
     #[inline]
@@ -201,7 +216,11 @@ impl Engine for Libaio {
                 }
                 continue;
             }
-            let wanted = if self.settings.polling { 0 } else { (min - taken).min(self.in_flight) };
+            let wanted = if self.settings.polling {
+                0
+            } else {
+                (min - taken).min(self.in_flight)
+            };
             let room = (max - taken) as usize;
             match self.context.wait(wanted, &mut self.events[..room]) {
                 Ok(count) => {

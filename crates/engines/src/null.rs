@@ -18,13 +18,20 @@ pub struct Null {
 impl Null {
     /// An engine for up to `depth` requests.
     pub fn new(depth: u32) -> Self {
-        Null { synchronous: depth == 1, slots: Vec::with_capacity(depth as usize), events: 0 }
+        Null {
+            synchronous: depth == 1,
+            slots: Vec::with_capacity(depth as usize),
+            events: 0,
+        }
     }
 }
 
 impl Engine for Null {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { synchronous: self.synchronous, commits: !self.synchronous }
+        Capabilities {
+            synchronous: self.synchronous,
+            commits: !self.synchronous,
+        }
     }
 
     #[inline]
@@ -61,7 +68,10 @@ impl Engine for Null {
         }
         self.commit(submitted)?;
         for slot in self.slots.drain(..) {
-            completions.push(Completion { slot, outcome: Outcome::default() });
+            completions.push(Completion {
+                slot,
+                outcome: Outcome::default(),
+            });
         }
         self.events = 0;
         Ok(())

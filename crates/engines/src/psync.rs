@@ -19,19 +19,27 @@ pub struct Seeking {
 
 fn outcome_of(result: isize, len: u32) -> Outcome {
     if result < 0 {
-        return Outcome { error: errno(), residual: len };
+        return Outcome {
+            error: errno(),
+            residual: len,
+        };
     }
     Outcome::of(result as i64, len)
 }
 
 impl Engine for Psync {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { synchronous: true, commits: false }
+        Capabilities {
+            synchronous: true,
+            commits: false,
+        }
     }
 
     #[inline]
     fn queue(&mut self, _slot: u32, request: &Request) -> Queued {
-        let Request { fd, buffer, offset, .. } = *request;
+        let Request {
+            fd, buffer, offset, ..
+        } = *request;
         let len = request.len as usize;
         Queued::Completed(match request.kind {
             Kind::Read => {
@@ -65,13 +73,18 @@ impl Engine for Psync {
 
 impl Seeking {
     fn transfer(&mut self, request: &Request) -> Outcome {
-        let Request { fd, buffer, offset, .. } = *request;
+        let Request {
+            fd, buffer, offset, ..
+        } = *request;
         let position = &mut self.positions[request.file as usize];
         if position.take() != Some(offset) {
             // SAFETY: no memory is passed.
             let moved = unsafe { libc::lseek64(fd, offset as i64, libc::SEEK_SET) };
             if moved < 0 {
-                return Outcome { error: errno(), residual: request.len };
+                return Outcome {
+                    error: errno(),
+                    residual: request.len,
+                };
             }
         }
         let len = request.len as usize;
@@ -92,7 +105,10 @@ impl Seeking {
 
 impl Engine for Seeking {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { synchronous: true, commits: false }
+        Capabilities {
+            synchronous: true,
+            commits: false,
+        }
     }
 
     fn opened(&mut self, file: u32) {

@@ -68,7 +68,9 @@ pub struct IoUring {
 impl std::fmt::Debug for IoUring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut debug = f.debug_struct("IoUring");
-        debug.field("depth", &self.depth).field("settings", &self.settings);
+        debug
+            .field("depth", &self.depth)
+            .field("settings", &self.settings);
         debug.finish_non_exhaustive()
     }
 }
@@ -178,7 +180,10 @@ impl IoUring {
         }
         let rw_flags = if settings.uncached { RWF_DONTCACHE } else { 0 }
             | if settings.nowait { RWF_NOWAIT } else { 0 };
-        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let empty = libc::iovec {
+            iov_base: std::ptr::null_mut(),
+            iov_len: 0,
+        };
         Ok(IoUring {
             ring,
             depth,
@@ -221,8 +226,10 @@ impl IoUring {
                             }
                         } else if self.vectored {
                             let vector = &mut self.vectors[slot as usize];
-                            *vector =
-                                libc::iovec { iov_base: buffer.cast(), iov_len: len as usize };
+                            *vector = libc::iovec {
+                                iov_base: buffer.cast(),
+                                iov_len: len as usize,
+                            };
                             let vector: *const libc::iovec = vector;
                             if read {
                                 finish!(opcode::Readv::new($target, vector, 1))
@@ -281,13 +288,18 @@ impl IoUring {
                 None,
             )
         };
-        result.map(|count| count as u32).map_err(|error| code_of(&error))
+        result
+            .map(|count| count as u32)
+            .map_err(|error| code_of(&error))
     }
 }
 
 impl Engine for IoUring {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { synchronous: false, commits: true }
+        Capabilities {
+            synchronous: false,
+            commits: true,
+        }
     }
 
     fn register_files(&mut self, fds: &[RawFd]) -> Result<(), EngineError> {
@@ -311,8 +323,11 @@ impl Engine for IoUring {
         if self.pending.len() as u32 == self.depth {
             return Queued::Busy;
         }
-        self.lengths[slot as usize] =
-            if matches!(request.kind, Kind::Read | Kind::Write) { request.len } else { 0 };
+        self.lengths[slot as usize] = if matches!(request.kind, Kind::Read | Kind::Write) {
+            request.len
+        } else {
+            0
+        };
         let mut entry = self.entry(slot, request);
         if self.settings.force_async > 0 {
             self.prepared += 1;

@@ -28,7 +28,10 @@ struct Anchor {
 impl Anchor {
     /// The best of a few readings: the one in which the system clock took the fewest ticks.
     fn take() -> Anchor {
-        let mut best = Anchor { ticks: 0, monotonic_ns: 0 };
+        let mut best = Anchor {
+            ticks: 0,
+            monotonic_ns: 0,
+        };
         let mut narrowest = u64::MAX;
         for _ in 0..8 {
             let before = counter::read();
@@ -36,7 +39,10 @@ impl Anchor {
             let width = counter::read().wrapping_sub(before);
             if width < narrowest {
                 narrowest = width;
-                best = Anchor { ticks: before + width / 2, monotonic_ns };
+                best = Anchor {
+                    ticks: before + width / 2,
+                    monotonic_ns,
+                };
             }
         }
         best
@@ -62,7 +68,10 @@ pub struct Clock {
 impl Clock {
     /// Takes the first reading. Call this as early as possible.
     pub fn start() -> Starting {
-        Starting { anchor: Anchor::take(), kernel_factor: None }
+        Starting {
+            anchor: Anchor::take(),
+            kernel_factor: None,
+        }
     }
 
     /// Now, in nanoseconds since the program's start.
@@ -83,8 +92,11 @@ impl Clock {
 
     /// Seconds and nanoseconds of an instant as they are embedded in data.
     pub fn stamp(&self, at_ns: u64) -> (u64, u64) {
-        let at_ns =
-            if self.factor != 0 { at_ns } else { at_ns.wrapping_add(self.anchor.monotonic_ns) };
+        let at_ns = if self.factor != 0 {
+            at_ns
+        } else {
+            at_ns.wrapping_add(self.anchor.monotonic_ns)
+        };
         (at_ns / 1_000_000_000, at_ns % 1_000_000_000)
     }
 }
@@ -92,7 +104,10 @@ impl Clock {
 impl Starting {
     /// Chooses the source. Spins for what is missing of a millisecond since the start.
     pub fn settle(mut self, wanted: Option<ClockSource>) -> Clock {
-        let system = Clock { anchor: self.anchor, factor: 0 };
+        let system = Clock {
+            anchor: self.anchor,
+            factor: 0,
+        };
         let permitted = matches!(wanted, None | Some(ClockSource::Cpu));
         if !permitted || !counter::invariant() || !kernel_trusts_counter() {
             return system;
@@ -114,7 +129,10 @@ impl Starting {
         if factor == 0 || factor.abs_diff(measured) > measured / 1000 * TOLERATED_PER_MILLE {
             return system;
         }
-        Clock { anchor: self.anchor, factor }
+        Clock {
+            anchor: self.anchor,
+            factor,
+        }
     }
 }
 
@@ -190,7 +208,14 @@ mod counter {
         let len = rustix::param::page_size();
         // SAFETY: a new read-only mapping of the event's page; the result is checked.
         let page = unsafe {
-            libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, fd as i32, 0)
+            libc::mmap(
+                std::ptr::null_mut(),
+                len,
+                libc::PROT_READ,
+                libc::MAP_SHARED,
+                fd as i32,
+                0,
+            )
         };
         // SAFETY: the descriptor is ours and not used again.
         unsafe { libc::close(fd as i32) };

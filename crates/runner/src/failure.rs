@@ -16,7 +16,11 @@ impl Failure {
     pub fn at(file: &str, line: u32, code: i32, label: &str, message: &str) -> Failure {
         let source = file.rsplit('/').next().unwrap_or(file);
         let text = format!("file:{source}:{line}, func={label}, error={message}");
-        Failure { code, text, advice: String::new() }
+        Failure {
+            code,
+            text,
+            advice: String::new(),
+        }
     }
 
     /// Adds what the user can do about it.
@@ -49,7 +53,15 @@ mod tests {
     fn the_text_is_the_systems_alone() {
         assert_eq!(strerror(28), "No space left on device");
         let failure = failure!(28, "xfer");
-        assert!(failure.text.starts_with("file:failure.rs:"), "{}", failure.text);
-        assert!(failure.text.ends_with(", func=xfer, error=No space left on device"));
+        assert!(
+            failure.text.starts_with("file:failure.rs:"),
+            "{}",
+            failure.text
+        );
+        assert!(
+            failure
+                .text
+                .ends_with(", func=xfer, error=No space left on device")
+        );
     }
 }

@@ -93,12 +93,19 @@ pub fn prepare(
     let mut content = Content::with_seeds(job, seeds);
     if job.engine.diskless() {
         let sizes = vec![
-            TargetSize { regular: true, size: RealSize::Unlimited };
+            TargetSize {
+                regular: true,
+                size: RealSize::Unlimited
+            };
             job.target.files.len()
         ];
         let plan = plan(job, seeds, &sizes)?;
         let targets = vec![Target::Missing; sizes.len()];
-        return Ok(Prepared { plan, targets, content });
+        return Ok(Prepared {
+            plan,
+            targets,
+            content,
+        });
     }
     let mut targets = Vec::new();
     let mut sizes = Vec::new();
@@ -109,14 +116,22 @@ pub fn prepare(
     }
     make_directories(job)?;
     let mut plan = plan(job, seeds, &sizes)?;
-    let layout = Layout { job, readonly, targets: &targets };
+    let layout = Layout {
+        job,
+        readonly,
+        targets: &targets,
+    };
     let changed = layout::lay_out(&layout, &mut plan, &mut content, events)?;
     if changed {
         for (path, target) in job.target.files.iter().zip(&mut targets) {
             *target = look_at(path)?;
         }
     }
-    Ok(Prepared { plan, targets, content })
+    Ok(Prepared {
+        plan,
+        targets,
+        content,
+    })
 }
 
 fn plan(job: &JobSpec, seeds: &Seeds, sizes: &[TargetSize]) -> Result<Plan, Failure> {
@@ -126,17 +141,22 @@ fn plan(job: &JobSpec, seeds: &Seeds, sizes: &[TargetSize]) -> Result<Plan, Fail
 
 fn look_at(path: &Path) -> Result<Target, Failure> {
     let shown = path.display();
-    let target = examine(path).map_err(|error| {
-        failure!(code_of(&error), format!("stat({shown})"))
-    })?;
+    let target =
+        examine(path).map_err(|error| failure!(code_of(&error), format!("stat({shown})")))?;
     match target {
-        Target::Directory => Err(failure!(libc::EISDIR, format!("open({shown})")).advise(format!(
-            "{shown} is a directory: name a file or a device with filename=, or give directory="
+        Target::Directory => Err(
+            failure!(libc::EISDIR, format!("open({shown})")).advise(format!(
+                "{shown} is a directory: name a file or a device with filename=, or give directory="
+            )),
+        ),
+        Target::Pipe => Err(failure!(
+            libc::EINVAL,
+            "setup_files",
+            "failed to get file size of {shown}"
+        )
+        .advise(format!(
+            "{shown} is a pipe or socket; give a file or a device"
         ))),
-        Target::Pipe => {
-            Err(failure!(libc::EINVAL, "setup_files", "failed to get file size of {shown}")
-                .advise(format!("{shown} is a pipe or socket; give a file or a device")))
-        }
         other => Ok(other),
     }
 }
@@ -144,34 +164,59 @@ fn look_at(path: &Path) -> Result<Target, Failure> {
 fn size_of(path: &Path, target: Target) -> Result<TargetSize, Failure> {
     let shown = path.display();
     Ok(match target {
-        Target::Missing => TargetSize { regular: true, size: RealSize::Bytes(0) },
-        Target::Regular { size, .. } => TargetSize { regular: true, size: RealSize::Bytes(size) },
+        Target::Missing => TargetSize {
+            regular: true,
+            size: RealSize::Bytes(0),
+        },
+        Target::Regular { size, .. } => TargetSize {
+            regular: true,
+            size: RealSize::Bytes(size),
+        },
         Target::Block(_) => {
             let size = ferrio_device::block_size_bytes(path).map_err(|error| {
                 failure!(code_of(&error), format!("open({shown})"))
                     .advise(format!("cannot read the size of the block device {shown}"))
             })?;
             if size == 0 {
-                return Err(failure!(libc::EINVAL, "setup_files", "{shown}: zero sized block device")
-                    .advise(format!("{shown} has no size: no medium, or an unused loop device")));
+                return Err(failure!(
+                    libc::EINVAL,
+                    "setup_files",
+                    "{shown}: zero sized block device"
+                )
+                .advise(format!(
+                    "{shown} has no size: no medium, or an unused loop device"
+                )));
             }
-            TargetSize { regular: false, size: RealSize::Bytes(size) }
+            TargetSize {
+                regular: false,
+                size: RealSize::Bytes(size),
+            }
         }
-        _ => TargetSize { regular: false, size: RealSize::Unlimited },
+        _ => TargetSize {
+            regular: false,
+            size: RealSize::Unlimited,
+        },
     })
 }
 
 /// Makes missing parent directories of the job's files, mode 0700 less the umask.
 fn make_directories(job: &JobSpec) -> Result<(), Failure> {
     for path in &job.target.files {
-        let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) else { continue };
+        let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) else {
+            continue;
+        };
         if parent.exists() {
             continue;
         }
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(parent);
+        let made = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(parent);
         made.map_err(|error| {
-            failure!(code_of(&error), "mkdir")
-                .advise(format!("failed to create the directory {}", parent.display()))
+            failure!(code_of(&error), "mkdir").advise(format!(
+                "failed to create the directory {}",
+                parent.display()
+            ))
         })?;
     }
     Ok(())
@@ -185,7 +230,9 @@ pub fn device_of(path: &Path, target: Target) -> Option<DeviceNumber> {
         Target::Missing => {
             let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
             let metadata = fs::metadata(parent.unwrap_or(Path::new("."))).ok()?;
-            Some(DeviceNumber::of(std::os::unix::fs::MetadataExt::dev(&metadata)))
+            Some(DeviceNumber::of(std::os::unix::fs::MetadataExt::dev(
+                &metadata,
+            )))
         }
         _ => None,
     }

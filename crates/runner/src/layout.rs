@@ -54,11 +54,16 @@ pub fn lay_out(
     }
     if layout.readonly {
         let path = job.target.files[wanted[0].0].display();
-        return Err(failure!(libc::EROFS, "extend_file", "refusing to extend a file").advise(
-            format!("{path} is smaller than the job needs, and --readonly forbids extending it"),
-        ));
+        return Err(
+            failure!(libc::EROFS, "extend_file", "refusing to extend a file").advise(format!(
+                "{path} is smaller than the job needs, and --readonly forbids extending it"
+            )),
+        );
     }
-    let bytes = wanted.iter().map(|(_, size)| *size).fold(0, u64::saturating_add);
+    let bytes = wanted
+        .iter()
+        .map(|(_, size)| *size)
+        .fold(0, u64::saturating_add);
     events.laying_out(&job.name, wanted.len() as u32, bytes);
     for (index, size) in wanted {
         let path = &job.target.files[index];
@@ -92,8 +97,12 @@ fn lay_out_file(
         _ => (true, 0),
     };
     if missing && !job.target.allow_create {
-        return Err(failure!(libc::ENOENT, "open", "file creation disallowed")
-            .advise(format!("{} is missing, and allow_file_create=0", path.display())));
+        return Err(
+            failure!(libc::ENOENT, "open", "file creation disallowed").advise(format!(
+                "{} is missing, and allow_file_create=0",
+                path.display()
+            )),
+        );
     }
     let file = OpenOptions::new()
         .write(true)
@@ -118,7 +127,8 @@ fn lay_out_file(
         return Ok(reached);
     }
     if job.target.create_fsync && needs_content(job) {
-        file.sync_all().map_err(|error| failure!(code_of(&error), "fsync"))?;
+        file.sync_all()
+            .map_err(|error| failure!(code_of(&error), "fsync"))?;
     }
     let added = std::num::NonZeroU64::new(size.saturating_sub(old_size));
     let _ = rustix::fs::fadvise(&file, old_size, added, Advice::DontNeed);
@@ -183,9 +193,10 @@ fn grow(
         if let Err(error) = file.write_all_at(&chunk[..len], at) {
             let full = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT));
             if full && filling {
-                return file.metadata().map(|m| m.len()).map_err(|e| {
-                    failure!(code_of(&e), "fstat")
-                });
+                return file
+                    .metadata()
+                    .map(|m| m.len())
+                    .map_err(|e| failure!(code_of(&e), "fstat"));
             }
             return Err(failure!(code_of(&error), "write"));
         }
@@ -203,12 +214,14 @@ fn reserve(
 ) -> Result<(), Failure> {
     let (label, result) = match job.target.fallocate {
         Fallocate::None => return Ok(()),
-        Fallocate::Native | Fallocate::Posix => {
-            ("fallocate", rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size))
-        }
-        Fallocate::Keep => {
-            ("fallocate", rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, size))
-        }
+        Fallocate::Native | Fallocate::Posix => (
+            "fallocate",
+            rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size),
+        ),
+        Fallocate::Keep => (
+            "fallocate",
+            rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, size),
+        ),
         Fallocate::Truncate => ("ftruncate", rustix::fs::ftruncate(file, size)),
     };
     let Err(error) = result else { return Ok(()) };

@@ -115,7 +115,7 @@ impl Inbox {
     }
 
     /// The next whole message. Nonsense ends the conversation: what is left is dropped.
-    pub fn next<T: DeserializeOwned>(&mut self) -> Option<T> {
+    pub fn take<T: DeserializeOwned>(&mut self) -> Option<T> {
         let header: [u8; 4] = self.bytes.get(..4)?.try_into().ok()?;
         let len = u32::from_le_bytes(header) as usize;
         if len > FRAME_BYTES_MAX {
@@ -142,7 +142,11 @@ mod tests {
         let messages = [
             FromWorker::Ready { pid: 7 },
             FromWorker::Warning("x".repeat(5000)),
-            FromWorker::Failed(Failure { code: 28, text: "t".into(), advice: String::new() }),
+            FromWorker::Failed(Failure {
+                code: 28,
+                text: "t".into(),
+                advice: String::new(),
+            }),
             FromWorker::Done,
         ];
         let mut bytes = Vec::new();
@@ -154,7 +158,7 @@ mod tests {
             let mut got = Vec::new();
             for part in bytes.chunks(step) {
                 inbox.fill(&mut &*part);
-                while let Some(message) = inbox.next::<FromWorker>() {
+                while let Some(message) = inbox.take::<FromWorker>() {
                     got.push(message);
                 }
             }
@@ -166,6 +170,6 @@ mod tests {
     fn nonsense_is_dropped_not_believed() {
         let mut inbox = Inbox::default();
         inbox.fill(&mut &[0xff; 64][..]);
-        assert_eq!(inbox.next::<FromWorker>(), None);
+        assert_eq!(inbox.take::<FromWorker>(), None);
     }
 }

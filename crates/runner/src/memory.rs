@@ -6,7 +6,7 @@ use ferrio_engines::Buffers;
 
 /// Owns the mapping.
 #[derive(Debug)]
-pub struct BufferMemory {
+pub(crate) struct BufferMemory {
     map: *mut u8,
     map_len: usize,
     buffers: Buffers,
@@ -18,7 +18,7 @@ impl BufferMemory {
     ///
     /// # Errors
     /// `ENOMEM` when it cannot be had.
-    pub fn allocate(slots: u32, stride: usize, offset: usize) -> io::Result<Self> {
+    pub(crate) fn allocate(slots: u32, stride: usize, offset: usize) -> io::Result<Self> {
         let map_len = stride
             .checked_mul(slots as usize)
             .and_then(|len| len.checked_add(offset))
@@ -39,25 +39,35 @@ impl BufferMemory {
             return Err(io::Error::last_os_error());
         }
         let map = map.cast::<u8>();
-        let buffers = Buffers { base: map.wrapping_add(offset), stride, slots };
-        Ok(BufferMemory { map, map_len, buffers })
+        let buffers = Buffers {
+            base: map.wrapping_add(offset),
+            stride,
+            slots,
+        };
+        Ok(BufferMemory {
+            map,
+            map_len,
+            buffers,
+        })
     }
 
     /// Where the slots' buffers are.
-    pub fn buffers(&self) -> &Buffers {
+    pub(crate) fn buffers(&self) -> &Buffers {
         &self.buffers
     }
 
     /// Address of byte `at` of a slot's buffer.
     #[inline(always)]
-    pub fn address(&self, slot: u32, at: usize) -> *mut u8 {
+    pub(crate) fn address(&self, slot: u32, at: usize) -> *mut u8 {
         debug_assert!(slot < self.buffers.slots && at <= self.buffers.stride);
-        self.buffers.base.wrapping_add(slot as usize * self.buffers.stride + at)
+        self.buffers
+            .base
+            .wrapping_add(slot as usize * self.buffers.stride + at)
     }
 
     /// The first `len` bytes of a slot's buffer. The slot must not be with the engine.
     #[inline]
-    pub fn slice(&mut self, slot: u32, len: usize) -> &mut [u8] {
+    pub(crate) fn slice(&mut self, slot: u32, len: usize) -> &mut [u8] {
         assert!(slot < self.buffers.slots && len <= self.buffers.stride);
         // SAFETY: the range lies in the mapping, which is initialised (zeroed) memory that only
         // this struct hands out; `&mut self` keeps other slices away, and the caller's slot is

@@ -107,7 +107,9 @@ impl WorkerPage {
     /// A number that changes whenever the worker gets anywhere.
     pub fn progress(&self) -> u64 {
         let directions = &self.stats.directions;
-        let ios = directions.iter().map(|d| d.ios.get().wrapping_add(d.completed.get()));
+        let ios = directions
+            .iter()
+            .map(|d| d.ios.get().wrapping_add(d.completed.get()));
         ios.fold(self.stats.sync_ios.get(), u64::wrapping_add)
             .wrapping_add(u64::from(self.state.load(Relaxed)) << 48)
             .wrapping_add(self.epoch_ns.get())
@@ -129,7 +131,12 @@ unsafe impl Sync for Pages {}
 impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `allocate` with this length; no `PageRef` is left.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.count * size_of::<WorkerPage>()) };
+        unsafe {
+            libc::munmap(
+                self.base.as_ptr().cast(),
+                self.count * size_of::<WorkerPage>(),
+            )
+        };
     }
 }
 
@@ -172,8 +179,16 @@ pub fn allocate(count: usize) -> io::Result<Vec<PageRef>> {
         return Err(io::Error::last_os_error());
     }
     let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-    let pages = Arc::new(Pages { base, count: count.max(1) });
-    Ok((0..count).map(|index| PageRef { pages: Arc::clone(&pages), index }).collect())
+    let pages = Arc::new(Pages {
+        base,
+        count: count.max(1),
+    });
+    Ok((0..count)
+        .map(|index| PageRef {
+            pages: Arc::clone(&pages),
+            index,
+        })
+        .collect())
 }
 
 const _: () = assert!(align_of::<WorkerPage>() == 8);

@@ -23,7 +23,9 @@ pub(crate) fn fork() -> io::Result<Fork> {
     // their own), so the child may do anything that the parent could.
     match unsafe { libc::fork() } {
         0 => Ok(Fork::Child),
-        pid if pid > 0 => Pid::from_raw(pid).map(Fork::Parent).ok_or(io::ErrorKind::Other.into()),
+        pid if pid > 0 => Pid::from_raw(pid)
+            .map(Fork::Parent)
+            .ok_or(io::ErrorKind::Other.into()),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -61,5 +63,9 @@ pub(crate) fn set_io_priority(word: u32) -> io::Result<()> {
     const WHO_PROCESS: i32 = 1;
     // SAFETY: no memory is passed; process 0 is the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, word) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }

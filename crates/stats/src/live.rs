@@ -266,7 +266,11 @@ impl WorkerStats {
         }
         self.sync_ios.set(0);
         self.sync_lat.reset();
-        let maps = self.depth_map.iter().chain(&self.submit_map).chain(&self.complete_map);
+        let maps = self
+            .depth_map
+            .iter()
+            .chain(&self.submit_map)
+            .chain(&self.complete_map);
         for counter in maps.chain(&self.distribution) {
             counter.set(0);
         }
@@ -286,8 +290,11 @@ impl WorkerStats {
             let latency = |moments: &LiveMoments, histograms: &[LiveHistogram; 3], kept: bool| {
                 let moments = moments.snapshot();
                 let wanted = kept && moments.count > 0;
-                let histogram =
-                    if wanted { histograms[index].snapshot() } else { Histogram::default() };
+                let histogram = if wanted {
+                    histograms[index].snapshot()
+                } else {
+                    Histogram::default()
+                };
                 Latency { moments, histogram }
             };
             let direction = &mut counters.directions[index];
@@ -350,7 +357,10 @@ struct SlotTable {
 static SLOTS: SlotTable = slot_table();
 
 const fn slot_table() -> SlotTable {
-    let mut table = SlotTable { first: [0; BUCKETS], boundary: [u64::MAX; BUCKETS] };
+    let mut table = SlotTable {
+        first: [0; BUCKETS],
+        boundary: [u64::MAX; BUCKETS],
+    };
     let mut bucket = 0;
     while bucket < BUCKETS {
         let low = bucket_low(bucket);
@@ -418,7 +428,15 @@ mod tests {
     #[test]
     fn classes_follow_the_labels() {
         // Below the label, at or above the one before.
-        for (ns, slot) in [(0, 0), (1, 0), (2, 1), (9, 2), (999, 9), (1000, 10), (1999, 10)] {
+        for (ns, slot) in [
+            (0, 0),
+            (1, 0),
+            (2, 1),
+            (9, 2),
+            (999, 9),
+            (1000, 10),
+            (1999, 10),
+        ] {
             assert_eq!(slot_of(ns), slot, "{ns} ns");
         }
         assert_eq!(slot_of(999_999), 19);

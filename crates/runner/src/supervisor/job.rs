@@ -150,7 +150,9 @@ impl<'a> Job<'a> {
 
     /// Collects the worker's process if it has ended.
     pub(super) fn process_death(&mut self) -> Option<Death> {
-        let Some(pid) = self.process else { return Some(Death::Ended) };
+        let Some(pid) = self.process else {
+            return Some(Death::Ended);
+        };
         let status = match waitpid(Some(pid), WaitOptions::NOHANG) {
             Ok(Some((_, status))) => status,
             Ok(None) => return None,
@@ -194,7 +196,9 @@ impl<'a> Job<'a> {
 
     /// Ends the worker's process by force, and collects it unless it is stuck in the kernel.
     pub(super) fn kill(&mut self) {
-        let Some(pid) = self.process.take() else { return };
+        let Some(pid) = self.process.take() else {
+            return;
+        };
         let _ = kill_process(pid, Signal::KILL);
         for _ in 0..50 {
             match waitpid(Some(pid), WaitOptions::NOHANG) {

@@ -78,14 +78,21 @@ pub fn run(
     let pages = match page::allocate(spec.jobs.len()) {
         Ok(pages) => pages,
         Err(error) => {
-            let text = format!("no memory for the statistics of {} jobs: {error}", spec.jobs.len());
+            let text = format!(
+                "no memory for the statistics of {} jobs: {error}",
+                spec.jobs.len()
+            );
             return refused(spec, text, observer);
         }
     };
     let signals = match Signals::register() {
         Ok(signals) => signals,
         Err(error) => {
-            return refused(spec, format!("signals cannot be watched: {error}"), observer);
+            return refused(
+                spec,
+                format!("signals cannot be watched: {error}"),
+                observer,
+            );
         }
     };
     let all_seeds: Vec<Seeds> = spec.jobs.iter().map(seeds_of).collect();
@@ -137,13 +144,26 @@ fn seeds_of(job: &ferrio_options::JobSpec) -> Seeds {
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    );
 }
 
 fn refused(spec: &RunSpec, text: String, observer: &mut dyn Observer) -> Outcome {
-    let message = Message { severity: Severity::Error, job: None, text };
+    let message = Message {
+        severity: Severity::Error,
+        job: None,
+        text,
+    };
     observer.message(&message);
-    Outcome { result: result::empty(spec, vec![message]), status: 1 }
+    Outcome {
+        result: result::empty(spec, vec![message]),
+        status: 1,
+    }
 }
 
 struct Supervisor<'a> {
@@ -184,7 +204,11 @@ impl PrepareEvents for Preparing<'_> {
 
     fn warning(&mut self, job: &str, text: String) {
         let job = Some(job.to_string());
-        let message = Message { severity: Severity::Warning, job, text };
+        let message = Message {
+            severity: Severity::Warning,
+            job,
+            text,
+        };
         self.observer.message(&message);
         self.messages.push(message);
     }
@@ -233,7 +257,8 @@ impl Supervisor<'_> {
 
     fn announce(&mut self) {
         let threads = self.jobs.iter().filter(|job| job.spec.thread).count() as u32;
-        self.observer.starting(threads, self.jobs.len() as u32 - threads);
+        self.observer
+            .starting(threads, self.jobs.len() as u32 - threads);
     }
 
     /// Sets up the files of all jobs that want it done here, in job order.
@@ -266,7 +291,9 @@ impl Supervisor<'_> {
 
     fn watch_disks(&mut self) {
         for job in self.jobs.iter().filter(|job| job.spec.reporting.disk_util) {
-            let Some(prepared) = &job.prepared else { continue };
+            let Some(prepared) = &job.prepared else {
+                continue;
+            };
             if job.spec.engine.diskless() {
                 continue;
             }
@@ -338,8 +365,12 @@ impl Supervisor<'_> {
 
     /// A job of the name given with `wait_for` has not ended.
     fn waits_for_others(&self, index: usize) -> bool {
-        let Some(name) = &self.jobs[index].spec.wait_for else { return false };
-        self.jobs.iter().any(|job| &job.spec.name == name && job.phase != Phase::Ended)
+        let Some(name) = &self.jobs[index].spec.wait_for else {
+            return false;
+        };
+        self.jobs
+            .iter()
+            .any(|job| &job.spec.name == name && job.phase != Phase::Ended)
     }
 
     fn start(&mut self, index: usize) {
@@ -413,7 +444,7 @@ impl Supervisor<'_> {
     fn take_messages(&mut self) {
         for index in 0..self.jobs.len() {
             let closed = self.jobs[index].read_link();
-            while let Some(message) = self.jobs[index].inbox.next::<FromWorker>() {
+            while let Some(message) = self.jobs[index].inbox.take::<FromWorker>() {
                 self.take_message(index, message);
             }
             if closed {
@@ -508,24 +539,39 @@ impl Supervisor<'_> {
         self.failures += u32::from(self.jobs[index].failure.is_none());
         let pid = self.jobs[index].pid_shown;
         self.observer.job_failed(pid, &failure);
-        let reason = failure.text.rsplit_once("error=").map_or("", |(_, reason)| reason);
+        let reason = failure
+            .text
+            .rsplit_once("error=")
+            .map_or("", |(_, reason)| reason);
         let text = match (failure.advice.is_empty(), reason.is_empty()) {
             (false, _) => format!("{}: {}", failure.advice, reason),
             (true, _) => format!("the job failed: {reason}"),
         };
-        self.say(Severity::Error, Some(index), text.trim_end_matches(": ").to_string());
+        self.say(
+            Severity::Error,
+            Some(index),
+            text.trim_end_matches(": ").to_string(),
+        );
         self.jobs[index].failure.get_or_insert(failure);
     }
 
     fn say(&mut self, severity: Severity, job: Option<usize>, text: String) {
         let job = job.map(|index| self.jobs[index].spec.name.clone());
-        let message = Message { severity, job, text };
+        let message = Message {
+            severity,
+            job,
+            text,
+        };
         self.observer.message(&message);
         self.messages.push(message);
     }
 
     fn sample(&mut self, now: u64) {
-        for job in self.jobs.iter_mut().filter(|job| job.phase == Phase::Running) {
+        for job in self
+            .jobs
+            .iter_mut()
+            .filter(|job| job.phase == Phase::Running)
+        {
             job.sampler.tick(now, job.spec, &job.page);
         }
     }

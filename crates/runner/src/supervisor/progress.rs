@@ -28,7 +28,10 @@ impl Supervisor<'_> {
                 && job.page.state() < State::Exited
         };
         let running: Vec<&Job<'_>> = self.jobs.iter().filter(alive).collect();
-        let mut sums = Pace { at_ns: now_ns, ..Pace::default() };
+        let mut sums = Pace {
+            at_ns: now_ns,
+            ..Pace::default()
+        };
         for job in &self.jobs {
             for direction in 0..3 {
                 let counters = &job.page.stats.directions[direction];
@@ -36,7 +39,11 @@ impl Supervisor<'_> {
                 sums.ios[direction] += counters.completed.get();
             }
         }
-        let from_ns = if self.pace.at_ns == 0 { self.run_start_ns } else { self.pace.at_ns };
+        let from_ns = if self.pace.at_ns == 0 {
+            self.run_start_ns
+        } else {
+            self.pace.at_ns
+        };
         let ms = now_ns.saturating_sub(from_ns) / 1_000_000;
         let rate = |now: [u64; 3], then: [u64; 3]| {
             std::array::from_fn(|d| per_second(now[d].saturating_sub(then[d]), ms))
@@ -56,7 +63,9 @@ impl Supervisor<'_> {
                 .iter()
                 .filter(|job| matches!(job.phase, Phase::Starting | Phase::Ready))
                 .count() as u32,
-            elapsed_s: now_ns.saturating_sub(self.run_start_ns).div_ceil(1_000_000_000),
+            elapsed_s: now_ns
+                .saturating_sub(self.run_start_ns)
+                .div_ceil(1_000_000_000),
             eta_s: self.eta_s(now_ns),
             rate: rate(sums.bytes, self.pace.bytes),
             iops: rate(sums.ios, self.pace.ios),
@@ -111,15 +120,26 @@ fn remaining_s(job: &Job<'_>, now_ns: u64) -> Option<u64> {
     if epoch_ns == 0 {
         return Some(planned_s(job.spec));
     }
-    let elapsed_s = now_ns.saturating_sub(epoch_ns).div_ceil(1_000_000_000).max(1);
+    let elapsed_s = now_ns
+        .saturating_sub(epoch_ns)
+        .div_ceil(1_000_000_000)
+        .max(1);
     let ramp_us = if job.in_ramp() { pacing.ramp_us } else { 0 };
     let by_time = (pacing.runtime_us > 0).then(|| {
-        (pacing.runtime_us + ramp_us).div_ceil(1_000_000).saturating_sub(elapsed_s)
+        (pacing.runtime_us + ramp_us)
+            .div_ceil(1_000_000)
+            .saturating_sub(elapsed_s)
     });
     if pacing.time_based {
         return by_time;
     }
-    let done: u64 = job.page.stats.directions.iter().map(|d| d.bytes.get()).sum();
+    let done: u64 = job
+        .page
+        .stats
+        .directions
+        .iter()
+        .map(|d| d.bytes.get())
+        .sum();
     let by_amount = if done == 0 || job.total_bytes == 0 || job.total_bytes == u64::MAX {
         None
     } else {
@@ -135,7 +155,12 @@ fn remaining_s(job: &Job<'_>, now_ns: u64) -> Option<u64> {
 /// The state letter of a job.
 fn letter(job: &Job<'_>) -> char {
     match (job.phase, job.page.state()) {
-        (Phase::Ended, _) if job.failure.as_ref().is_some_and(|f| f.text.contains("killed by")) => {
+        (Phase::Ended, _)
+            if job
+                .failure
+                .as_ref()
+                .is_some_and(|f| f.text.contains("killed by")) =>
+        {
             'K'
         }
         (Phase::Ended, _) if job.failure.is_some() => 'X',
@@ -163,5 +188,9 @@ fn pattern_letter(spec: &JobSpec) -> char {
         (false, true) => 'W',
         (false, false) => 'D',
     };
-    if pattern.random { letter.to_ascii_lowercase() } else { letter }
+    if pattern.random {
+        letter.to_ascii_lowercase()
+    } else {
+        letter
+    }
 }

@@ -16,7 +16,10 @@ pub(super) fn empty(spec: &RunSpec, messages: Vec<Message>) -> RunResult {
     RunResult {
         timestamp_ms: wall_clock_ms(),
         global_options: spec.global_options.clone(),
-        ferrio: Some(FerrioInfo { version: env!("CARGO_PKG_VERSION").into(), messages }),
+        ferrio: Some(FerrioInfo {
+            version: env!("CARGO_PKG_VERSION").into(),
+            messages,
+        }),
         ..RunResult::default()
     }
 }
@@ -26,11 +29,14 @@ impl Supervisor<'_> {
     pub(super) fn result(&self) -> RunResult {
         let now_ns = self.clock.now_ns();
         let mut result = empty(self.spec, self.messages.clone());
-        result.jobs = self.jobs.iter().map(|job| self.job_result(job, now_ns)).collect();
+        result.jobs = self
+            .jobs
+            .iter()
+            .map(|job| self.job_result(job, now_ns))
+            .collect();
         let counters = self.disks.read();
         let msec = now_ns.saturating_sub(self.run_start_ns) / 1_000_000;
-        for (((name, slave_of), now), base) in
-            self.disks.names().zip(counters).zip(&self.disk_base)
+        for (((name, slave_of), now), base) in self.disks.names().zip(counters).zip(&self.disk_base)
         {
             let used = now.since(base);
             result.disks.push(DiskResult {
@@ -95,7 +101,9 @@ impl Supervisor<'_> {
             }),
             last_ignored_error: job.ignored.clone(),
             eta_s: self.eta_for_report(job, now_ns),
-            elapsed_s: now_ns.saturating_sub(self.run_start_ns).div_ceil(1_000_000_000),
+            elapsed_s: now_ns
+                .saturating_sub(self.run_start_ns)
+                .div_ceil(1_000_000_000),
         }
     }
 
@@ -108,7 +116,8 @@ impl Supervisor<'_> {
         } else if job.phase == Phase::Ended {
             0
         } else {
-            self.eta_s(now_ns).map_or(UNKNOWN, |eta| i64::try_from(eta).unwrap_or(UNKNOWN))
+            self.eta_s(now_ns)
+                .map_or(UNKNOWN, |eta| i64::try_from(eta).unwrap_or(UNKNOWN))
         }
     }
 }

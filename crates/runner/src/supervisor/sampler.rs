@@ -27,7 +27,11 @@ pub(super) struct Sampler {
 
 impl Series {
     fn begin(epoch_ns: u64, interval_ns: u64) -> Self {
-        Series { due_ns: epoch_ns + interval_ns, last_ns: epoch_ns, ..Series::default() }
+        Series {
+            due_ns: epoch_ns + interval_ns,
+            last_ns: epoch_ns,
+            ..Series::default()
+        }
     }
 
     /// Takes a sample per used direction when one is due; `rate` makes it of a difference and
@@ -60,7 +64,11 @@ impl Series {
 impl Sampler {
     /// When the next sample is due; never before the first tick of a measurement.
     pub(super) fn due_ns(&self) -> u64 {
-        if self.epoch_ns == 0 { u64::MAX } else { self.bw.due_ns.min(self.iops.due_ns) }
+        if self.epoch_ns == 0 {
+            u64::MAX
+        } else {
+            self.bw.due_ns.min(self.iops.due_ns)
+        }
     }
 
     /// Looks at the job's counters.
@@ -69,8 +77,10 @@ impl Sampler {
         if !show.stats || page.state() < State::Running || page.state() > State::Fsyncing {
             return;
         }
-        let (bw_ns, iops_ns) =
-            (show.bw_avg_ms.max(1) * 1_000_000, show.iops_avg_ms.max(1) * 1_000_000);
+        let (bw_ns, iops_ns) = (
+            show.bw_avg_ms.max(1) * 1_000_000,
+            show.iops_avg_ms.max(1) * 1_000_000,
+        );
         let epoch_ns = page.epoch_ns.get();
         if epoch_ns != self.epoch_ns {
             self.epoch_ns = epoch_ns;
@@ -82,7 +92,9 @@ impl Sampler {
         if show.bw {
             let bytes = std::array::from_fn(|d| directions[d].bytes.get());
             // KiB per second, cut twice as fio does.
-            self.bw.tick(now_ns, bw_ns, used, bytes, |bytes, ms| per_second(bytes, ms) / 1024);
+            self.bw.tick(now_ns, bw_ns, used, bytes, |bytes, ms| {
+                per_second(bytes, ms) / 1024
+            });
         } else {
             self.bw.due_ns = u64::MAX;
         }
@@ -121,7 +133,10 @@ mod tests {
         series.tick(1500 * ms, 500 * ms, used, [100, 0, 0], per_second);
         let samples = series.samples[0];
         assert_eq!((samples.count, samples.min, samples.max), (3, 0, 100));
-        assert_eq!(series.samples[1].count, 0, "a direction the job does not use has none");
+        assert_eq!(
+            series.samples[1].count, 0,
+            "a direction the job does not use has none"
+        );
     }
 
     #[test]

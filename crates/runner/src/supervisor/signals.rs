@@ -35,8 +35,12 @@ impl Signals {
     pub(super) fn register() -> io::Result<Self> {
         let (wake, wake_writer) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
-        let mut signals =
-            Signals { pipes: Vec::new(), wake, wake_ids: Vec::new(), seen: Vec::new() };
+        let mut signals = Signals {
+            pipes: Vec::new(),
+            wake,
+            wake_ids: Vec::new(),
+            seen: Vec::new(),
+        };
         for signal in [SIGINT, SIGTERM, SIGUSR1] {
             let (reader, writer) = UnixStream::pair()?;
             reader.set_nonblocking(true)?;
@@ -73,7 +77,11 @@ impl Signals {
         self.read();
         let mut taken = Taken::default();
         for signal in self.seen.drain(..) {
-            if signal == SIGUSR1 { taken.status = true } else { taken.end.push(signal) }
+            if signal == SIGUSR1 {
+                taken.status = true
+            } else {
+                taken.end.push(signal)
+            }
         }
         taken
     }

@@ -83,7 +83,9 @@ impl Supervisor<'_> {
         if self.host.is_none() {
             self.host = Some(self.fork_host()?);
         }
-        let Some(host) = &mut self.host else { return Err(io::ErrorKind::NotFound.into()) };
+        let Some(host) = &mut self.host else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
         link::send(&mut host.control, &ToHost::Start(index as u32))?;
         let job = &mut self.jobs[index];
         job.link = host.links.remove(&index);
@@ -109,13 +111,20 @@ impl Supervisor<'_> {
         }
         let parent = getpid();
         match sys::fork()? {
-            Fork::Parent(pid) => {
-                Ok(ThreadHost { process: Some(pid), death: None, control, links: ours })
-            }
+            Fork::Parent(pid) => Ok(ThreadHost {
+                process: Some(pid),
+                death: None,
+                control,
+                links: ours,
+            }),
             Fork::Child => {
                 drop((control, ours));
-                let pages: Vec<_> =
-                    self.jobs.iter().filter(|j| j.spec.thread).map(|j| j.page.clone()).collect();
+                let pages: Vec<_> = self
+                    .jobs
+                    .iter()
+                    .filter(|j| j.spec.thread)
+                    .map(|j| j.page.clone())
+                    .collect();
                 self.become_worker(parent, &pages);
                 self.host_threads(their_control, theirs);
                 sys::exit_child(0)

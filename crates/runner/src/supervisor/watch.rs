@@ -19,9 +19,10 @@ const GRACE_START_S: u64 = 60;
 
 /// Longest silence in seconds that is borne now; `None` while the job may take its time.
 fn grace_s(job: &Job<'_>, now_ns: u64) -> Option<u64> {
-    let adjusted = std::env::var("FERRIO_STALL_SECONDS").ok().and_then(|text| text.parse().ok());
-    let flushing =
-        job.page.state() == State::Fsyncing || job.page.syncs_in_flight.get() > 0;
+    let adjusted = std::env::var("FERRIO_STALL_SECONDS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let flushing = job.page.state() == State::Fsyncing || job.page.syncs_in_flight.get() > 0;
     let grace = adjusted.unwrap_or(if flushing { GRACE_FLUSH_S } else { GRACE_IO_S });
     match job.phase {
         Phase::Running if job.terminated || is_overdue(job, now_ns) => Some(grace),
@@ -40,7 +41,10 @@ fn is_overdue(job: &Job<'_>, now_ns: u64) -> bool {
         return false;
     }
     let ramp_us = if job.in_ramp() { pacing.ramp_us } else { 0 };
-    let length_ns = pacing.runtime_us.saturating_add(ramp_us).saturating_mul(1000);
+    let length_ns = pacing
+        .runtime_us
+        .saturating_add(ramp_us)
+        .saturating_mul(1000);
     now_ns > epoch_ns.saturating_add(length_ns)
 }
 
@@ -78,9 +82,9 @@ impl Supervisor<'_> {
         job.end(now_ns);
         self.say(Severity::Error, Some(index), what);
         self.failures += u32::from(self.jobs[index].failure.is_none());
-        let failure =
-            failure!(libc::ETIMEDOUT, "worker", "no progress for {silent_s} s");
-        self.observer.job_failed(self.jobs[index].pid_shown, &failure);
+        let failure = failure!(libc::ETIMEDOUT, "worker", "no progress for {silent_s} s");
+        self.observer
+            .job_failed(self.jobs[index].pid_shown, &failure);
         self.jobs[index].failure.get_or_insert(failure);
         self.after_end(index);
     }

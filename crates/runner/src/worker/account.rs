@@ -32,7 +32,11 @@ pub(super) struct Timers {
 impl Timers {
     pub(super) fn new(ramp_us: u64, runtime_us: u64) -> Self {
         Timers {
-            ramp_end_ns: if ramp_us == 0 { NEVER } else { ramp_us.saturating_mul(1000) },
+            ramp_end_ns: if ramp_us == 0 {
+                NEVER
+            } else {
+                ramp_us.saturating_mul(1000)
+            },
             runtime_ns: runtime_us.saturating_mul(1000),
             deadline_ns: NEVER,
             cpu_due_ns: 0,
@@ -143,7 +147,10 @@ impl<E: Engine> IoLoop<'_, E> {
         }
         self.stats.directions[op.kind as usize].short_ios.add(1);
         self.stream.short_done(moved);
-        if self.at_end(&Op { offset: op.offset + moved, ..op }) {
+        if self.at_end(&Op {
+            offset: op.offset + moved,
+            ..op
+        }) {
             return true;
         }
         // The rest is an operation of its own, from the same buffer.
@@ -161,10 +168,11 @@ impl<E: Engine> IoLoop<'_, E> {
     }
 
     fn name_of(&self, file: u32) -> String {
-        self.job.target.files.get(file as usize).map_or_else(
-            || "the target".into(),
-            |path| path.display().to_string(),
-        )
+        self.job
+            .target
+            .files
+            .get(file as usize)
+            .map_or_else(|| "the target".into(), |path| path.display().to_string())
     }
 
     /// One request failed: count, tell, and decide whether the job goes on.

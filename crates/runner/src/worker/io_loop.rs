@@ -119,13 +119,19 @@ impl<E: Engine> IoLoop<'_, E> {
             return false;
         }
         let slot = if let Some(slot) = self.requeued.pop_front() {
+            // Its time begins anew, as with fio; the last reading is as good as a new one.
+            self.slots[slot as usize].start_ns = self.now_ns;
+            self.slots[slot as usize].issue_ns = self.now_ns;
             slot
         } else {
             if !self.stream.pass_goes_on() {
                 return false;
             }
             let slot = self.free[self.free.len() - 1];
-            match self.stream.next(&mut self.slots[slot as usize].unmarked, &mut self.files) {
+            match self
+                .stream
+                .next(&mut self.slots[slot as usize].unmarked, &mut self.files)
+            {
                 Next::Op(op) => self.prepare(slot, op),
                 Next::Busy => return self.make_room(),
                 Next::End => return false,
@@ -174,7 +180,11 @@ impl<E: Engine> IoLoop<'_, E> {
     #[inline]
     fn fill(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
-        let stamp = if self.measure.lat { self.clock.stamp(slot.start_ns) } else { (0, 0) };
+        let stamp = if self.measure.lat {
+            self.clock.stamp(slot.start_ns)
+        } else {
+            (0, 0)
+        };
         let buffer = self.memory.slice(index, slot.op.len as usize);
         self.content.before_write(buffer, slot.op.offset, stamp);
         if self.synchronous && self.measure.stamps {
@@ -251,7 +261,8 @@ impl<E: Engine> IoLoop<'_, E> {
     #[inline(always)]
     fn commit(&mut self) {
         if self.uncommitted > 0 {
-            self.stats.record_depth(self.outstanding, u64::from(self.uncommitted));
+            self.stats
+                .record_depth(self.outstanding, u64::from(self.uncommitted));
             self.uncommitted = 0;
         }
         self.flush();
@@ -304,8 +315,9 @@ impl<E: Engine> IoLoop<'_, E> {
             measure: self.measure,
             now_ns: &mut self.now_ns,
         };
-        let result =
-            self.engine.reap(min, max, &mut completions, &mut |batch| stamp.submitted(batch));
+        let result = self.engine.reap(min, max, &mut completions, &mut |batch| {
+            stamp.submitted(batch)
+        });
         if self.measure.stamps && !completions.is_empty() {
             self.now_ns = self.clock.now_ns();
         }
@@ -331,14 +343,18 @@ impl<E: Engine> IoLoop<'_, E> {
         let clat = self.now_ns.saturating_sub(slot.issue_ns);
         let direction = slot.op.kind as usize;
         if let Some(counters) = self.stats.directions.get(direction) {
-            counters.bytes.add(slot.op.len - u64::from(outcome.residual));
+            counters
+                .bytes
+                .add(slot.op.len - u64::from(outcome.residual));
             counters.completed.add(1);
             if self.measure.clat {
-                self.stats.record_clat(direction, clat, self.measure.clat_histogram);
+                self.stats
+                    .record_clat(direction, clat, self.measure.clat_histogram);
             }
             if self.measure.lat {
                 let lat = self.now_ns.saturating_sub(slot.start_ns);
-                self.stats.record_lat(direction, lat, self.measure.lat_histogram);
+                self.stats
+                    .record_lat(direction, lat, self.measure.lat_histogram);
             }
         } else if self.measure.clat {
             self.stats.record_sync(clat);
@@ -433,7 +449,8 @@ impl SubmitStamp<'_> {
             let direction = slot.op.kind as usize;
             if self.measure.slat && direction < 3 {
                 let slat = now.saturating_sub(slot.start_ns);
-                self.stats.record_slat(direction, slat, self.measure.slat_histogram);
+                self.stats
+                    .record_slat(direction, slat, self.measure.slat_histogram);
             }
         }
     }

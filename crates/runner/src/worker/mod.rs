@@ -12,7 +12,7 @@ use ferrio_engines::{
 };
 use ferrio_options::{EngineSpec, JobSpec};
 use ferrio_workload::seeds::Seeds;
-use ferrio_workload::{FileEvents, Op, OpKind, OpStream};
+use ferrio_workload::{Op, OpKind, OpStream};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::clock::Clock;
@@ -66,7 +66,11 @@ impl Reporter {
 
 impl PrepareEvents for (&mut Reporter, &PageRef) {
     fn laying_out(&mut self, job: &str, files: u32, bytes: u64) {
-        self.0.send(&FromWorker::LayingOut { job: job.into(), files, bytes });
+        self.0.send(&FromWorker::LayingOut {
+            job: job.into(),
+            files,
+            bytes,
+        });
     }
 
     fn warning(&mut self, _job: &str, text: String) {
@@ -80,8 +84,12 @@ impl PrepareEvents for (&mut Reporter, &PageRef) {
 
 /// Runs a worker from set-up to release. Returns the job's error number, 0 if it had none.
 pub(crate) fn run(assignment: Assignment<'_>) -> i32 {
-    let Ok(reporter_link) = assignment.link.try_clone() else { return libc::EMFILE };
-    let mut reporter = Reporter { link: reporter_link };
+    let Ok(reporter_link) = assignment.link.try_clone() else {
+        return libc::EMFILE;
+    };
+    let mut reporter = Reporter {
+        link: reporter_link,
+    };
     let page = assignment.page.clone();
     page.set_state(State::SettingUp);
     let failure = set_up_and_run(assignment, &mut reporter).err();
@@ -95,13 +103,29 @@ pub(crate) fn run(assignment: Assignment<'_>) -> i32 {
 }
 
 fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result<(), Failure> {
-    let Assignment { job, seeds, prepared, page, link, clock, readonly } = assignment;
+    let Assignment {
+        job,
+        seeds,
+        prepared,
+        page,
+        link,
+        clock,
+        readonly,
+    } = assignment;
     place(job)?;
     let prepared = match prepared {
         Some(prepared) => prepared,
         None => files::prepare(job, seeds, readonly, &mut (reporter, &page))?,
     };
-    let mut set = SetUp { job, seeds, prepared: &prepared, page: &page, clock, readonly, link };
+    let set = SetUp {
+        job,
+        seeds,
+        prepared: &prepared,
+        page: &page,
+        clock,
+        readonly,
+        link,
+    };
     let memory = set.buffers()?;
     let depth = job.queue.depth;
     let engine_failure = |error: EngineError| {
@@ -121,7 +145,10 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
                 vectored: options.vectored,
                 polling: job.queue.complete_min == 0,
             };
-            set.run(Libaio::new(depth, settings).map_err(engine_failure)?, memory)
+            set.run(
+                Libaio::new(depth, settings).map_err(engine_failure)?,
+                memory,
+            )
         }
         EngineSpec::IoUring(options) => {
             let settings = IoUringSettings {
@@ -182,7 +209,11 @@ impl SetUp<'_> {
     fn buffers(&self) -> Result<BufferMemory, Failure> {
         let job = self.job;
         let moves_data = job.pattern.reads || job.pattern.writes;
-        let stride = if moves_data { job.pattern.max_buffer_len() as usize } else { 0 };
+        let stride = if moves_data {
+            job.pattern.max_buffer_len() as usize
+        } else {
+            0
+        };
         let offset = job.data.memory_align as usize;
         BufferMemory::allocate(job.queue.depth, stride, offset).map_err(|error| {
             failure!(code_of(&error), "iomem allocation").advise(format!(
@@ -192,11 +223,13 @@ impl SetUp<'_> {
         })
     }
 
-    fn run<E: Engine>(&mut self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
+    fn run<E: Engine>(&self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
         let mut io = self.io_loop(engine, memory)?;
-        io.reporter.send(&FromWorker::Ready { pid: rustix::thread::gettid().as_raw_pid() as u32 });
+        io.reporter.send(&FromWorker::Ready {
+            pid: rustix::thread::gettid().as_raw_pid() as u32,
+        });
         self.page.set_state(State::Initialized);
-        if link::receive::<ToWorker>(&mut self.link).is_err() || self.page.stop_requested() {
+        if link::receive::<ToWorker>(&mut &self.link).is_err() || self.page.stop_requested() {
             return Ok(());
         }
         io.work();
@@ -211,11 +244,13 @@ impl SetUp<'_> {
     ) -> Result<IoLoop<'_, E>, Failure> {
         let job = self.job;
         let capabilities = engine.capabilities();
-        let stream =
-            OpStream::with_seeds(job, &self.prepared.plan, capabilities.synchronous, self.seeds)
-                .map_err(|error| {
-                    failure!(libc::EINVAL, "init_random_map", "{error}")
-                })?;
+        let stream = OpStream::with_seeds(
+            job,
+            &self.prepared.plan,
+            capabilities.synchronous,
+            *self.seeds,
+        )
+        .map_err(|error| failure!(libc::EINVAL, "init_random_map", "{error}"))?;
         let mut content = self.prepared.content.clone();
         if job.pattern.writes {
             let stride = memory.buffers().stride;
@@ -236,7 +271,10 @@ impl SetUp<'_> {
                 .register_files(&table.fds)
                 .map_err(|error| failure!(error.code, error.label))?;
         }
-        let link = self.link.try_clone().map_err(|error| failure!(code_of(&error), "dup"))?;
+        let link = self
+            .link
+            .try_clone()
+            .map_err(|error| failure!(code_of(&error), "dup"))?;
         let depth = job.queue.depth;
         let show = &job.reporting;
         let measure = Measure {
@@ -249,7 +287,12 @@ impl SetUp<'_> {
             stamps: (show.slat && !capabilities.synchronous) || show.clat || show.lat,
         };
         let empty = IoSlot {
-            op: Op { kind: OpKind::Read, file: 0, offset: 0, len: 0 },
+            op: Op {
+                kind: OpKind::Read,
+                file: 0,
+                offset: 0,
+                len: 0,
+            },
             done: 0,
             unmarked: false,
             start_ns: 0,
@@ -306,7 +349,11 @@ impl<E: Engine> IoLoop<'_, E> {
             return;
         }
         let mut first = true;
-        while !self.ending && self.stream.begin_pass(self.completed_bytes(), &mut self.files) {
+        while !self.ending
+            && self
+                .stream
+                .begin_pass(self.completed_bytes(), &mut self.files)
+        {
             if !std::mem::take(&mut first) {
                 self.content.reseed();
                 if self.job.target.unlink_each_loop {
@@ -318,7 +365,11 @@ impl<E: Engine> IoLoop<'_, E> {
             self.pass();
             self.account_phase();
             // A ramp that ended inside the pass set the counters back: that is progress too.
-            let moved = self.completed_bytes().iter().sum::<u64>().wrapping_sub(before);
+            let moved = self
+                .completed_bytes()
+                .iter()
+                .sum::<u64>()
+                .wrapping_sub(before);
             self.close_pass(moved);
         }
     }

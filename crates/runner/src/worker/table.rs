@@ -97,7 +97,9 @@ impl<'a> FileTable<'a> {
         {
             return Err(failure);
         }
-        let Some(fd) = &self.open[file as usize] else { return Ok(()) };
+        let Some(fd) = &self.open[file as usize] else {
+            return Ok(());
+        };
         rustix::fs::fsync(fd).map_err(|error| {
             let shown = self.job.target.files[file as usize].display();
             failure!(error.raw_os_error(), "end_fsync").advise(format!("flushing {shown} failed"))
@@ -109,13 +111,19 @@ impl<'a> FileTable<'a> {
         let block = self.job.pattern.block[0].max.clamp(1, 1 << 30) as usize;
         let mut buffer = vec![0u8; block];
         for (index, path) in self.job.target.files.iter().enumerate() {
-            if !matches!(self.targets[index], Target::Regular { .. } | Target::Block(_)) {
+            if !matches!(
+                self.targets[index],
+                Target::Regular { .. } | Target::Block(_)
+            ) {
                 continue;
             }
             let region = &self.plan.files[index];
             let file = std::fs::File::open(path)
                 .map_err(|error| failure!(code_of(&error), format!("open({})", path.display())))?;
-            let end = region.start.saturating_add(region.len).min(region.real_size);
+            let end = region
+                .start
+                .saturating_add(region.len)
+                .min(region.real_size);
             let mut at = region.start;
             while at < end && !stopped() {
                 let len = block.min(usize::try_from(end - at).unwrap_or(block));
@@ -130,8 +138,10 @@ impl<'a> FileTable<'a> {
     /// Removes the job's regular files.
     pub(super) fn unlink(&self) -> Result<(), Failure> {
         for (index, path) in self.job.target.files.iter().enumerate() {
-            if !matches!(self.targets[index], Target::Regular { .. } | Target::Missing)
-                || self.job.engine.diskless()
+            if !matches!(
+                self.targets[index],
+                Target::Regular { .. } | Target::Missing
+            ) || self.job.engine.diskless()
             {
                 continue;
             }
