@@ -194,17 +194,10 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// Ends the worker's process by force, and collects it unless it is stuck in the kernel.
-    pub(super) fn kill(&mut self) {
-        let Some(pid) = self.process.take() else {
-            return;
-        };
-        let _ = kill_process(pid, Signal::KILL);
-        for _ in 0..50 {
-            match waitpid(Some(pid), WaitOptions::NOHANG) {
-                Ok(None) => std::thread::sleep(std::time::Duration::from_millis(2)),
-                _ => break,
-            }
+    /// Ends the worker's process by force.
+    pub(super) fn kill(&self) {
+        if let Some(pid) = self.process {
+            let _ = kill_process(pid, Signal::KILL);
         }
     }
 

@@ -10,7 +10,7 @@ mod spawn;
 mod watch;
 
 use std::os::fd::AsFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ferrio_device::{DiskCounters, Disks, System};
 use ferrio_options::{ExitWhat, RunSpec};
@@ -30,6 +30,10 @@ use signals::Signals;
 const TICK_NS: u64 = 250_000_000;
 /// How soon a process whose link has closed is asked again whether it has ended.
 const REAP_RETRY_NS: u64 = 1_000_000;
+
+/// How long the end of the run waits for processes that were ended by force: one that is stuck
+/// in the kernel dies when it comes back.
+const LAST_WAIT: Duration = Duration::from_millis(500);
 
 /// What the caller wants to be told about, and how often.
 #[derive(Clone, Copy, Debug, Default)]
@@ -313,12 +317,12 @@ impl Supervisor<'_> {
         self.next_progress_ns = now + self.cadence.progress_ms.unwrap_or(0) * 1_000_000;
         self.next_status_ns = now + self.cadence.status_ms.unwrap_or(0) * 1_000_000;
         while !self.abandoned {
+            self.take_signals();
             self.schedule();
             if self.jobs.iter().all(|job| job.phase == Phase::Ended) {
                 break;
             }
             self.wait();
-            self.take_signals();
             self.take_messages();
             self.reap();
             let now = self.clock.now_ns();
@@ -399,18 +403,15 @@ impl Supervisor<'_> {
         if self.cadence.status_ms.is_some() {
             due = due.min(self.next_status_ns);
         }
-        let signalled_start = self.run_start_ns;
         for job in &self.jobs {
+            let start_ns = job.due_ns(self.run_start_ns);
             due = due.min(match job.phase {
-                Phase::Waiting if job.start_delay_ns > 0 && job.due_ns(signalled_start) > now => {
-                    job.due_ns(signalled_start)
-                }
+                Phase::Waiting if start_ns > now => start_ns,
                 Phase::Running => job.sampler.due_ns(),
                 Phase::Closing => now + REAP_RETRY_NS,
                 _ => continue,
             });
         }
-        // Any job may become startable by what was just handled: then do not sleep.
         let timeout = rustix::time::Timespec {
             tv_sec: (due.saturating_sub(now) / 1_000_000_000) as i64,
             tv_nsec: (due.saturating_sub(now) % 1_000_000_000) as _,
@@ -595,11 +596,20 @@ impl Supervisor<'_> {
 
     /// Nothing outlives the run.
     fn clear_up(&mut self) {
-        for job in &mut self.jobs {
+        for job in &self.jobs {
             job.kill();
         }
+        let until = Instant::now() + LAST_WAIT;
+        while self
+            .jobs
+            .iter_mut()
+            .any(|job| job.process_death().is_none())
+            && Instant::now() < until
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         if let Some(host) = self.host.take() {
-            host.finish(!self.abandoned, Duration::from_millis(500));
+            host.finish(!self.abandoned, LAST_WAIT);
         }
     }
 }

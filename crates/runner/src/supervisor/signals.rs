@@ -78,9 +78,9 @@ impl Signals {
         let mut taken = Taken::default();
         for signal in self.seen.drain(..) {
             if signal == SIGUSR1 {
-                taken.status = true
+                taken.status = true;
             } else {
-                taken.end.push(signal)
+                taken.end.push(signal);
             }
         }
         taken

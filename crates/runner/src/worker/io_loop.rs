@@ -1,8 +1,8 @@
 //! The worker loop: take the next operation, hand it to the engine, reap, account.
 //!
 //! Rules of this file: no allocation, no lock, no system call but the engine's own; one clock
-//! reading per operation that is prepared, one per batch that is submitted or reaped. What
-//! seldom happens (errors, short transfers, timers) is out of line in `account.rs`.
+//! reading per operation that is prepared, one per batch that is submitted or reaped (one per
+//! turn when no latency is measured). What seldom happens (errors, short transfers, timers) is out of line in `account.rs`.
 
 use std::collections::VecDeque;
 
@@ -54,9 +54,6 @@ pub(super) struct Limits {
     pub(super) complete_max: u32,
 }
 
-/// How many turns may pass without a clock reading when nothing needs one.
-const TURNS_PER_CLOCK_READING: u32 = 64;
-
 /// A worker that does I/O with engine `E`.
 pub(super) struct IoLoop<'a, E> {
     pub(super) job: &'a JobSpec,
@@ -90,7 +87,6 @@ pub(super) struct IoLoop<'a, E> {
     pub(super) now_ns: u64,
     /// When something is due: ramp end, run time, CPU accounting.
     pub(super) timer_ns: u64,
-    pub(super) turns: u32,
     pub(super) timers: super::account::Timers,
     /// The job shall end (error, run time, stop request).
     pub(super) ending: bool,
@@ -113,7 +109,7 @@ impl<E: Engine> IoLoop<'_, E> {
             return false;
         }
         if !self.measure.stamps {
-            self.refresh_clock();
+            self.now_ns = self.clock.now_ns();
         }
         if self.now_ns >= self.timer_ns && !self.on_timer() {
             return false;
@@ -145,15 +141,6 @@ impl<E: Engine> IoLoop<'_, E> {
             self.reap(full);
         }
         !self.ending
-    }
-
-    #[inline]
-    fn refresh_clock(&mut self) {
-        self.turns += 1;
-        if self.turns >= TURNS_PER_CLOCK_READING || !self.synchronous {
-            self.turns = 0;
-            self.now_ns = self.clock.now_ns();
-        }
     }
 
     /// Puts an operation into a slot: time stamp, data.
@@ -316,7 +303,7 @@ impl<E: Engine> IoLoop<'_, E> {
             now_ns: &mut self.now_ns,
         };
         let result = self.engine.reap(min, max, &mut completions, &mut |batch| {
-            stamp.submitted(batch)
+            stamp.submitted(batch);
         });
         if self.measure.stamps && !completions.is_empty() {
             self.now_ns = self.clock.now_ns();

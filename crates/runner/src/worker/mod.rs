@@ -328,7 +328,6 @@ impl SetUp<'_> {
             outstanding: 0,
             now_ns: 0,
             timer_ns: 0,
-            turns: 0,
             timers: Timers::new(job.pacing.ramp_us, job.pacing.runtime_us),
             ending: false,
             failure: None,
