@@ -49,6 +49,8 @@ pub struct RunSpec {
     pub exitall: bool,
     /// `clocksource`, when given.
     pub clocksource: Option<ClockSource>,
+    /// `--merge-blktrace-only`: jobs are set up and announced, but nothing is run; status 0.
+    pub setup_only: bool,
 }
 
 /// Where and how results are shown.
@@ -73,7 +75,10 @@ pub struct OutputSpec {
 impl Default for OutputSpec {
     fn default() -> Self {
         OutputSpec {
-            formats: Formats { normal: true, ..Formats::default() },
+            formats: Formats {
+                normal: true,
+                ..Formats::default()
+            },
             file: None,
             terse_version: 3,
             eta: EtaMode::Auto,
@@ -446,9 +451,17 @@ impl Pattern {
         let mut largest = 0;
         for direction in [Direction::Read, Direction::Write] {
             let block = &self.block[direction as usize];
-            largest = block.split.iter().map(|s| s.size).fold(largest.max(block.max), u64::max);
+            largest = block
+                .split
+                .iter()
+                .map(|s| s.size)
+                .fold(largest.max(block.max), u64::max);
         }
-        if self.trimwrite() { largest.max(self.block[2].max) } else { largest }
+        if self.trimwrite() {
+            largest.max(self.block[2].max)
+        } else {
+            largest
+        }
     }
 }
 
