@@ -2,8 +2,64 @@
 //!
 //! The crate reads text and yields a [`RunSpec`]. It looks at the machine only through [`Host`]
 //! and starts nothing.
+//!
+//! Two levels: the values of options as typed (in the private `draft` module), and the
+//! [`JobSpec`] of each worker, with everything that options do to each other worked out (the
+//! private `resolve` module).
 #![forbid(unsafe_code)]
 
+mod cmdline;
+mod diag;
+mod draft;
+mod help;
+mod host;
+mod jobfile;
+mod names;
+mod nearest;
+mod resolve;
+mod session;
 mod spec;
+mod subst;
+mod table;
+mod toplevel;
+mod value;
 
+use std::ffi::OsString;
+
+pub use diag::{Diagnostic, Outcome, Parsed, Persona, Severity};
+pub use host::{Host, PathKind, SystemHost};
 pub use spec::*;
+
+use session::{Session, Stop};
+
+/// Reads a command line (with the program's name as first word) and its job files.
+pub fn parse(args: &[OsString], host: &dyn Host) -> Parsed {
+    let (program, words) = match args {
+        [program, words @ ..] => (program.as_os_str(), words),
+        [] => ("ferrio".as_ref(), args),
+    };
+    let mut session = Session::new(host, Persona::from_program(program));
+    let (outcome, diagnostics, output) = match read(&mut session, words) {
+        Ok(()) => session.finish(),
+        Err(stop) => {
+            let outcome = Outcome::Exit {
+                status: stop.status,
+                stdout: stop.stdout,
+            };
+            (outcome, session.diagnostics, session.output)
+        }
+    };
+    Parsed {
+        outcome,
+        diagnostics,
+        output,
+    }
+}
+
+fn read(session: &mut Session<'_>, words: &[OsString]) -> Result<(), Stop> {
+    cmdline::read(session, words)?;
+    for (index, file) in std::mem::take(&mut session.job_files).iter().enumerate() {
+        jobfile::read(session, file, index)?;
+    }
+    Ok(())
+}

@@ -49,6 +49,8 @@ pub struct RunSpec {
     pub exitall: bool,
     /// `clocksource`, when given.
     pub clocksource: Option<ClockSource>,
+    /// `--merge-blktrace-only`: jobs are set up and announced, but nothing is run; status 0.
+    pub setup_only: bool,
 }
 
 /// Where and how results are shown.

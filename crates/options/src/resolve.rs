@@ -1,0 +1,443 @@
+//! From settings to a job: everything that options do to each other, in one place and in fio's
+//! order, and the checks that go with it.
+
+use crate::draft::{DistributionKind, Draft, ZoneMode, ZonedAmount};
+use crate::host::{Host, PathKind};
+use crate::spec::{Amount, BlockSize, Direction, Distribution, EngineSpec, SplitEntry, Strided};
+use crate::table;
+
+/// Buffers of one job beyond this are refused: no machine maps that much.
+const BUFFER_BYTES_MAX: u128 = 1 << 47;
+
+/// What is wrong with a job.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// The job cannot run.
+    pub(crate) errors: Vec<String>,
+    /// Set-up warnings; `--warnings-fatal` makes errors of them.
+    pub(crate) warnings: Vec<String>,
+    /// Remarks that never are fatal.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Settings of the invocation that the rules look at.
+pub(crate) struct Rules<'a> {
+    pub(crate) host: &'a dyn Host,
+    pub(crate) readonly: bool,
+}
+
+/// Fills in every derived setting of `draft`. File names are made already, job number, clone
+/// index and group come later. Runs for a section, and again for each of its clones.
+pub(crate) fn resolve(draft: &mut Draft, rules: &Rules<'_>, findings: &mut Findings) {
+    buffers(draft);
+    engine(draft, findings);
+    readonly(draft, rules, findings);
+    zones(draft, findings);
+    overwrite(draft);
+    block_sizes(draft, findings);
+    delays(draft);
+    unaligned(draft, findings);
+    queue(draft, findings);
+    files(draft, rules, findings);
+    run_time(draft, findings);
+    size(draft);
+    caches(draft);
+    units(draft);
+    distribution(draft);
+    size_check(draft, findings);
+    seed(draft);
+    percentiles(draft);
+    placement(draft, findings);
+    memory_check(draft, findings);
+}
+
+/// Refilling and scrambling are decided from the raw settings, before anything else: a refill
+/// that a later rule switches on does not act in the section itself but in its clones. Contents
+/// and generator positions of clones depend on that.
+fn buffers(draft: &mut Draft) {
+    draft.spec.data.refill = draft.buffers.refill;
+    let zero = draft.spec.data.zero && draft.is_given("zero_buffers");
+    // Buffers of zeros stay zero, unless scrambling was asked for by name.
+    draft.spec.data.scramble =
+        draft.buffers.scramble && (draft.is_given("scramble_buffers") || !zero);
+}
+
+fn engine(draft: &mut Draft, findings: &mut Findings) {
+    let options = draft.engine_options;
+    draft.spec.engine = match draft.engine.as_str() {
+        "null" => EngineSpec::Null,
+        "sync" => EngineSpec::Sync,
+        "libaio" => EngineSpec::Libaio(options.libaio),
+        "io_uring" => {
+            let mut io_uring = options.io_uring;
+            // A polling kernel thread works on registered files only.
+            io_uring.register_files |= io_uring.sq_poll;
+            EngineSpec::IoUring(io_uring)
+        }
+        // Engines that are not built end the run before it starts; psync stands in for them.
+        name => {
+            if table::find_engine(name).is_none() && !name.starts_with("external") {
+                findings.errors.push(unknown_engine(name));
+            }
+            EngineSpec::Psync
+        }
+    };
+}
+
+/// The one sentence about an engine that nobody knows.
+pub(crate) fn unknown_engine(name: &str) -> String {
+    let built: Vec<&str> = table::ENGINES
+        .iter()
+        .filter(|engine| engine.built)
+        .map(|engine| engine.name)
+        .collect();
+    format!(
+        "engine '{name}' is not loadable: there is no engine of that name (option 'ioengine'; \
+         available: {})",
+        built.join(", ")
+    )
+}
+
+fn readonly(draft: &Draft, rules: &Rules<'_>, findings: &mut Findings) {
+    let pattern = &draft.spec.pattern;
+    if rules.readonly && (pattern.writes || pattern.trims) {
+        findings.errors.push(format!(
+            "option 'rw={}' writes or trims, which --readonly forbids",
+            pattern.word()
+        ));
+    }
+}
+
+fn zones(draft: &mut Draft, findings: &mut Findings) {
+    let zoning = &mut draft.zoning;
+    match zoning.mode {
+        ZoneMode::None if zoning.size != 0 => findings.errors.push(
+            "option 'zonesize' has no effect without 'zonemode': add zonemode=strided".to_string(),
+        ),
+        ZoneMode::Strided if zoning.size == 0 => findings
+            .errors
+            .push("option 'zonemode=strided' needs 'zonesize'".to_string()),
+        ZoneMode::Zbd if !draft.spec.target.create_serialize => findings
+            .errors
+            .push("options 'zonemode=zbd' and 'create_serialize=0' do not go together".to_string()),
+        _ => {}
+    }
+    // Several open files at once and strided zones exclude each other; fio drops the zones
+    // without a word, and the I/O must be the same.
+    if zoning.mode == ZoneMode::Strided && draft.spec.target.openfiles > 1 {
+        if draft.spec.target.openfiles_given {
+            findings.remarks.push(
+                "option 'zonemode=strided' is off, because 'openfiles' is above 1".to_string(),
+            );
+        }
+        zoning.mode = ZoneMode::None;
+        // The size stays without effect, and is no error in the clones either.
+        zoning.size = 0;
+    }
+    if zoning.mode == ZoneMode::Strided && zoning.range == 0 {
+        zoning.range = zoning.size;
+    }
+    draft.spec.pattern.strided = (zoning.mode == ZoneMode::Strided).then_some(Strided {
+        size: zoning.size,
+        range: zoning.range,
+        skip: zoning.skip.bytes,
+    });
+}
+
+/// Files of a reading job are laid out with data first, whatever was asked for.
+fn overwrite(draft: &mut Draft) {
+    if draft.spec.pattern.reads {
+        draft.spec.target.overwrite = true;
+    }
+}
+
+fn block_sizes(draft: &mut Draft, findings: &mut Findings) {
+    let blocks = &mut draft.blocks;
+    for direction in 0..3 {
+        // Ranges and splits have set the bounds before, so they beat bs in any order.
+        if blocks.min[direction] == 0 {
+            blocks.min[direction] = blocks.bs[direction];
+        }
+        if blocks.max[direction] == 0 {
+            blocks.max[direction] = blocks.bs[direction];
+        }
+        if blocks.align[direction] == 0 || !draft.spec.pattern.random {
+            blocks.align[direction] = blocks.min[direction];
+        }
+    }
+    let pattern = &mut draft.spec.pattern;
+    pattern.min_block_all = blocks.min.iter().copied().min().unwrap_or(0);
+    if blocks.align != blocks.min && !pattern.norandommap {
+        pattern.norandommap = true;
+        findings.warnings.push(
+            "option 'ba' (blockalign) switches the random map off: blocks may repeat".to_string(),
+        );
+    }
+    for direction in 0..3 {
+        pattern.block[direction] = BlockSize {
+            min: blocks.min[direction],
+            max: blocks.max[direction],
+            align: blocks.align[direction],
+            split: blocks.split[direction].clone(),
+        };
+    }
+    unreachable_sizes(draft, findings);
+}
+
+/// Sizes of a split are cut down to a multiple of the smallest one. Sizes that never can be
+/// issued because of that are worth a word.
+fn unreachable_sizes(draft: &Draft, findings: &mut Findings) {
+    let pattern = &draft.spec.pattern;
+    let used = [pattern.reads, pattern.writes, pattern.trims];
+    if pattern.unaligned || pattern.seq_rand_sizes {
+        return;
+    }
+    for direction in Direction::ALL {
+        let index = direction as usize;
+        let block = &pattern.block[index];
+        if !used[index] || block.min == 0 || block.min == block.max {
+            continue;
+        }
+        let cut = |entry: &&SplitEntry| entry.percent != 0 && !entry.size.is_multiple_of(block.min);
+        let sizes: Vec<String> = block
+            .split
+            .iter()
+            .filter(cut)
+            .map(|entry| entry.size.to_string())
+            .collect();
+        if !sizes.is_empty() {
+            findings.remarks.push(format!(
+                "option 'bssplit': blocks of {} bytes are never issued, since they are no multiple \
+                 of the smallest block of {} bytes (bs_unaligned allows them)",
+                sizes.join(", "),
+                block.min
+            ));
+            return;
+        }
+    }
+}
+
+/// A single file size or delay is a range of one; reversed ranges are turned around.
+fn delays(draft: &mut Draft) {
+    if draft.filesize.1 == 0 {
+        draft.filesize.1 = draft.filesize.0;
+    }
+    let (low, high) = draft.filesize;
+    draft.spec.target.filesize = (high != 0).then_some((low.min(high), low.max(high)));
+    let (low, high) = draft.spec.pacing.start_delay_us;
+    draft.spec.pacing.start_delay_us = (low.min(high), low.max(high));
+}
+
+fn unaligned(draft: &Draft, findings: &mut Findings) {
+    if draft.spec.pattern.unaligned && draft.spec.target.direct {
+        findings.remarks.push(
+            "option 'bs_unaligned' may fail with direct=1: most devices take aligned blocks only"
+                .to_string(),
+        );
+    }
+}
+
+fn queue(draft: &mut Draft, findings: &mut Findings) {
+    let pattern = &draft.spec.pattern;
+    let changes = pattern.writes || pattern.trims;
+    let queue = &mut draft.spec.queue;
+    if queue.low > queue.depth || queue.low == 0 {
+        queue.low = queue.depth;
+    }
+    if queue.batch > queue.depth || queue.batch == 0 {
+        queue.batch = queue.depth;
+    }
+    queue.complete_max = queue.complete_max.max(queue.complete_min);
+    // Overlaps need changes, and more than one operation at a time.
+    queue.serialize_overlap &= changes && queue.depth > 1;
+    if queue.depth > 1 && draft.spec.engine.synchronous(queue.depth) {
+        findings.remarks.push(format!(
+            "option 'iodepth={}': the engine {} is synchronous, so the queue depth is 1",
+            queue.depth,
+            draft.spec.engine.name()
+        ));
+    }
+}
+
+fn files(draft: &mut Draft, rules: &Rules<'_>, findings: &mut Findings) {
+    let target = &mut draft.spec.target;
+    let known = u32::try_from(target.files.len()).unwrap_or(u32::MAX);
+    target.nrfiles = target.nrfiles.min(known);
+    // Names beyond the number of files are not used.
+    target.files.truncate(target.nrfiles as usize);
+    if target.openfiles == 0 || target.openfiles > target.nrfiles {
+        target.openfiles = target.nrfiles;
+    }
+    if draft.spec.engine.diskless() {
+        return;
+    }
+    let dev = rules.host.device_of(std::path::Path::new("/dev"));
+    for path in &draft.spec.target.files {
+        // A misspelled device must not become a plain file in memory. Other file systems below
+        // /dev, as /dev/shm, are places for files like any other.
+        if !path.starts_with("/dev") || rules.host.kind(path) != PathKind::Missing {
+            continue;
+        }
+        let parent = path
+            .parent()
+            .and_then(|parent| rules.host.device_of(parent));
+        if dev.is_some() && (parent.is_none() || parent == dev) {
+            findings.errors.push(format!(
+                "'{}': no such device (option 'filename'); plain files are not created in /dev",
+                path.display()
+            ));
+        }
+    }
+}
+
+fn run_time(draft: &mut Draft, findings: &mut Findings) {
+    let pacing = &mut draft.spec.pacing;
+    if pacing.time_based && pacing.runtime_us == 0 {
+        pacing.time_based = false;
+        findings.warnings.push(
+            "option 'time_based' has no effect without 'runtime': the job ends at its size"
+                .to_string(),
+        );
+    }
+}
+
+fn size(draft: &mut Draft) {
+    if draft.spec.target.fill_device && draft.size == ZonedAmount::default() {
+        draft.size.bytes = u64::MAX;
+    }
+    let sizes = &mut draft.spec.sizes;
+    sizes.size = amount(draft.size);
+    sizes.io_size = amount(draft.io_size);
+    sizes.offset = amount(draft.offset);
+    sizes.offset_increment = amount(draft.offset_increment);
+    // No loop at all runs once.
+    sizes.loops = sizes.loops.max(1);
+}
+
+/// A percentage beats a number of bytes; 0 % is unset.
+fn amount(amount: ZonedAmount) -> Amount {
+    match amount.percent {
+        0 => Amount {
+            bytes: amount.bytes,
+            percent: None,
+        },
+        percent => Amount {
+            bytes: 0,
+            percent: Some(percent),
+        },
+    }
+}
+
+/// What was just read into the cache must not be thrown out of it.
+fn caches(draft: &mut Draft) {
+    if draft.spec.engine.diskless() {
+        // There is nothing to read.
+        draft.spec.target.pre_read = false;
+    } else if draft.spec.target.pre_read {
+        draft.spec.target.invalidate = false;
+    }
+}
+
+/// No built engine counts in bits.
+fn units(draft: &mut Draft) {
+    if draft.spec.reporting.unit_base == 0 {
+        draft.spec.reporting.unit_base = 8;
+    }
+}
+
+/// Uneven distributions repeat blocks, so they use no map, even if it was asked for.
+fn distribution(draft: &mut Draft) {
+    let zones = &draft.zones;
+    let all =
+        |distribution: Distribution| [distribution.clone(), distribution.clone(), distribution];
+    let each = |make: fn(Vec<crate::spec::Zone>) -> Distribution| {
+        [
+            make(zones[0].clone()),
+            make(zones[1].clone()),
+            make(zones[2].clone()),
+        ]
+    };
+    let distribution = match &draft.distribution {
+        DistributionKind::Random => all(Distribution::Random),
+        DistributionKind::Zipf(theta, center) => all(Distribution::Zipf {
+            theta: *theta,
+            center: *center,
+        }),
+        DistributionKind::Pareto(h, center) => all(Distribution::Pareto {
+            h: *h,
+            center: *center,
+        }),
+        DistributionKind::Normal(deviation, center) => all(Distribution::Normal {
+            deviation: *deviation,
+            center: *center,
+        }),
+        DistributionKind::Zoned => each(Distribution::Zoned),
+        DistributionKind::ZonedAbs => each(Distribution::ZonedAbs),
+        DistributionKind::Sequence(blocks) => all(Distribution::Sequence {
+            blocks: blocks.clone(),
+            stride: draft.sequence_stride,
+        }),
+    };
+    let pattern = &mut draft.spec.pattern;
+    pattern.norandommap |= draft.distribution != DistributionKind::Random;
+    pattern.distribution = distribution;
+}
+
+fn size_check(draft: &Draft, findings: &mut Findings) {
+    let size = draft.spec.sizes.size.bytes;
+    let block = draft.spec.pattern.min_block_all;
+    if size != 0 && size < block {
+        findings.errors.push(format!(
+            "option 'size': {size} bytes are less than the smallest block of {block} bytes"
+        ));
+    }
+}
+
+/// A seed that was given is used, and is not varied from run to run.
+fn seed(draft: &mut Draft) {
+    let given = draft.is_given("randseed");
+    let generator_given = draft.is_given("random_generator");
+    let pattern = &mut draft.spec.pattern;
+    if !given {
+        pattern.randseed = None;
+    }
+    pattern.generator_given = generator_given;
+}
+
+/// What is not measured has no percentiles.
+fn percentiles(draft: &mut Draft) {
+    let reporting = &mut draft.spec.reporting;
+    reporting.lat_percentiles &= reporting.lat;
+    reporting.clat_percentiles &= reporting.clat;
+    reporting.slat_percentiles &= reporting.slat;
+}
+
+fn placement(draft: &mut Draft, findings: &mut Findings) {
+    draft.spec.placement.cpus.clone_from(&draft.all_cpus);
+    if draft.all_cpus.as_ref().is_some_and(Vec::is_empty) {
+        findings
+            .errors
+            .push("option 'cpus_allowed' (or 'cpumask') leaves no CPU".to_string());
+    }
+    let given = ["prio", "prioclass", "priohint"]
+        .iter()
+        .any(|name| draft.is_given(name));
+    // The kernel's priority word; without a class the level belongs to best effort.
+    let class = if draft.prioclass == 0 {
+        2
+    } else {
+        draft.prioclass
+    };
+    draft.spec.placement.io_priority =
+        given.then_some(class << 13 | draft.priohint << 3 | draft.prio);
+}
+
+fn memory_check(draft: &Draft, findings: &mut Findings) {
+    let pattern = &draft.spec.pattern;
+    let bytes = u128::from(pattern.max_buffer_len()) * u128::from(draft.spec.queue.depth);
+    if bytes > BUFFER_BYTES_MAX {
+        findings.errors.push(format!(
+            "options 'bs' and 'iodepth' ask for {bytes} bytes of buffers, which no machine has"
+        ));
+    }
+}
