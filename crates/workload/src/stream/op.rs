@@ -1,5 +1,7 @@
 //! One operation, step by step.
 
+use std::hint::select_unpredictable;
+
 use super::file::State;
 use super::pick::Pick;
 use super::{FileEvents, Next, Op, OpKind, OpStream, READ, TRIM, WRITE};
@@ -196,19 +198,17 @@ impl OpStream {
     fn mix(&mut self) -> usize {
         let current = self.mix_direction;
         let issued = self.issued_ops[current];
-        if issued >= self.mix_threshold {
-            let drawn = if u64::from(self.mix_draws.percent()) <= self.mix_percent[READ] {
-                READ
-            } else {
-                WRITE
-            };
-            if drawn != current {
-                self.mix_threshold = issued.wrapping_mul(self.mix_percent[drawn]) / 100;
-                self.mix_direction = drawn;
-            }
-            return drawn;
+        if issued < self.mix_threshold {
+            return current;
         }
-        current
+        // No draw can be foreseen, so nothing branches on it.
+        let is_write = u64::from(self.mix_draws.percent()) > self.mix_percent[READ];
+        let drawn = usize::from(is_write);
+        let percent = select_unpredictable(is_write, self.mix_percent[WRITE], self.mix_percent[READ]);
+        let threshold = issued.wrapping_mul(percent) / 100;
+        self.mix_threshold = select_unpredictable(drawn == current, self.mix_threshold, threshold);
+        self.mix_direction = drawn;
+        drawn
     }
 
     /// Counts an operation as issued. `queued`: the engine accepted it and completes it later.
