@@ -21,6 +21,8 @@ pub(crate) struct RandomMap {
     starts: [usize; LEVELS_MAX + 1],
     levels: usize,
     blocks: u64,
+    /// Blocks in words that have no bits behind the last block.
+    whole_words_end: u64,
     used: bool,
 }
 
@@ -57,6 +59,7 @@ impl RandomMap {
             starts,
             levels,
             blocks,
+            whole_words_end: blocks & !63,
             used: false,
         })
     }
@@ -69,19 +72,29 @@ impl RandomMap {
         }
     }
 
-    /// Whether a block was used. Blocks behind the last word count as used.
+    /// The block if it is free, else the first free one behind it, else the first free one of all.
+    /// `None` when there is none, or no such block.
     #[inline(always)]
-    pub(crate) fn is_used(&self, block: u64) -> bool {
-        let at = (block >> 6) as usize;
-        at >= self.starts[1] || self.words[at] >> (block & 63) & 1 != 0
+    pub(crate) fn free_from(&self, block: u64) -> Option<u64> {
+        // One test for both: a branch on whether the block itself is free would be a coin toss.
+        if let Some(word) = self.words.get((block >> 6) as usize)
+            && block < self.whole_words_end
+        {
+            let free = !word >> (block & 63);
+            if free != 0 {
+                return Some(block + u64::from(free.trailing_zeros()));
+            }
+        }
+        self.search(block)
     }
 
-    /// First free block behind `block`, else the first free one of all.
-    pub(crate) fn next_free(&self, block: u64) -> Option<u64> {
+    /// [`RandomMap::free_from`] beyond the block's own word.
+    #[inline(never)]
+    fn search(&self, block: u64) -> Option<u64> {
         if block >= self.blocks {
             return None;
         }
-        self.first_free_from(block + 1)
+        self.first_free_from(block)
             .or_else(|| self.first_free_from(0))
     }
 
@@ -214,11 +227,7 @@ mod tests {
             let mut generator = crate::rng::Taus32::new(blocks);
             for round in 0.. {
                 let drawn = generator.scaled(blocks as f64);
-                let found = if map.is_used(drawn) {
-                    map.next_free(drawn)
-                } else {
-                    Some(drawn)
-                };
+                let found = map.free_from(drawn);
                 let expected = if model.0[drawn as usize] {
                     model.next_free(drawn)
                 } else {
@@ -234,7 +243,7 @@ mod tests {
                 );
             }
             map.clear();
-            assert_eq!(map.next_free(blocks - 1), Some(0));
+            assert_eq!(map.free_from(blocks - 1), Some(blocks - 1));
         }
     }
 
@@ -244,11 +253,16 @@ mod tests {
         let mut map = RandomMap::new(blocks).expect("small map");
         for step in 0..blocks {
             let block = step * 61 % blocks;
-            assert!(!map.is_used(block));
+            assert_eq!(map.free_from(block), Some(block));
             map.take_one(block);
         }
-        assert_eq!(map.next_free(5), None);
-        assert!(map.is_used(1 << 40), "blocks behind the map count as used");
+        assert_eq!(map.free_from(5), None);
+        map.clear();
+        assert_eq!(
+            map.free_from(1 << 40),
+            None,
+            "there are no blocks behind the map"
+        );
     }
 
     #[test]

@@ -62,7 +62,8 @@ impl Taus32 {
     /// Uniform in 1..=100: the draw behind every percentage.
     #[inline(always)]
     pub(crate) fn percent(&mut self) -> u32 {
-        1 + self.scaled(100.0) as u32
+        // 100 times an output has less than 53 bits, so the integer product is the exact one.
+        1 + ((u64::from(self.next()) * 100) >> 32) as u32
     }
 }
 

@@ -188,11 +188,7 @@ fn random_maps() -> Outcome {
         let mut map = RandomMap::new(number(&row["blocks"])).ok_or("no memory")?;
         for step in rows(&row["steps"]) {
             let drawn = number(&step[0]);
-            let found = if map.is_used(drawn) {
-                map.next_free(drawn)
-            } else {
-                Some(drawn)
-            };
+            let found = map.free_from(drawn);
             assert_eq!(
                 found,
                 step[1].as_u64(),

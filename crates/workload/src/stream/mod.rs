@@ -126,6 +126,8 @@ pub struct OpStream {
     /// The only file is open and has not ended: no choice to make.
     single_open: bool,
     files: Vec<File>,
+    /// The operation that the path for all cases found last.
+    found: Op,
     offsets: Rng,
     lengths: [Lengths; 3],
     length_draws: [Rng; 3],

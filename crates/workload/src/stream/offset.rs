@@ -156,8 +156,8 @@ impl OpStream {
         }
         let block = self.offsets.scaled(span);
         match &file.map {
-            Some(map) if map.is_used(block) => map.next_free(block),
-            _ => Some(block),
+            Some(map) => map.free_from(block),
+            None => Some(block),
         }
     }
 

@@ -1,5 +1,7 @@
 //! One operation, step by step.
 
+use std::hint::select_unpredictable;
+
 use super::file::State;
 use super::pick::Pick;
 use super::{FileEvents, Next, Op, OpKind, OpStream, READ, TRIM, WRITE};
@@ -7,6 +9,13 @@ use super::{FileEvents, Next, Op, OpKind, OpStream, READ, TRIM, WRITE};
 /// Attempts in a row that yield no operation, after which the pass ends: with a file service
 /// that uses ended files again, files too small for a block would be tried for ever.
 const FAILURES_MAX: u32 = 100_000;
+
+/// [`Next`], with the operation in [`OpStream::found`].
+enum Found {
+    Op,
+    Busy,
+    End,
+}
 
 impl OpStream {
     /// The next operation. It counts as outstanding on its file until [`OpStream::completed`].
@@ -17,48 +26,57 @@ impl OpStream {
     /// [`Next::End`].
     #[inline]
     pub fn next(&mut self, unmarked: &mut bool, events: &mut impl FileEvents) -> Next {
-        if self.single_open {
-            let op = if self.plain {
-                self.prepare::<true>(0, unmarked, events)
-            } else {
-                self.prepare_full(0, unmarked, events)
-            };
-            if let Some(op) = op {
+        if self.plain && self.single_open {
+            if let Some(op) = self.prepare::<true>(0, unmarked, events) {
                 return Next::Op(op);
             }
             self.file_failed(0, events);
         }
-        self.next_of_any(unmarked, events)
+        // The operation comes back in `found`, read field by field: returned by value it would be
+        // copied in wider pieces than it was written in, which stalls the processor.
+        match self.next_of_any(unmarked, events) {
+            Found::Op => {
+                let Op {
+                    kind,
+                    file,
+                    offset,
+                    len,
+                } = self.found;
+                Next::Op(Op {
+                    kind,
+                    file,
+                    offset,
+                    len,
+                })
+            }
+            Found::Busy => Next::Busy,
+            Found::End => Next::End,
+        }
     }
 
-    /// [`OpStream::next`] where a file has to be chosen.
+    /// [`OpStream::next`] in all cases.
     #[inline(never)]
-    fn next_of_any(&mut self, unmarked: &mut bool, events: &mut impl FileEvents) -> Next {
+    fn next_of_any(&mut self, unmarked: &mut bool, events: &mut impl FileEvents) -> Found {
         for _ in 0..FAILURES_MAX {
-            let index = match self.pick_file(events) {
-                Pick::File(index) => index,
-                Pick::Busy => return Next::Busy,
-                Pick::None => return Next::End,
+            let index = if self.single_open {
+                0
+            } else {
+                match self.pick_file(events) {
+                    Pick::File(index) => index,
+                    Pick::Busy => return Found::Busy,
+                    Pick::None => return Found::End,
+                }
             };
-            if let Some(op) = self.prepare_full(index, unmarked, events) {
-                return Next::Op(op);
+            if let Some(op) = self.prepare::<false>(index, unmarked, events) {
+                self.found = op;
+                return Found::Op;
             }
             self.file_failed(index, events);
             if self.verdict.is_some() {
-                return Next::End;
+                return Found::End;
             }
         }
-        Next::End
-    }
-
-    #[inline(never)]
-    fn prepare_full(
-        &mut self,
-        index: usize,
-        unmarked: &mut bool,
-        events: &mut impl FileEvents,
-    ) -> Option<Op> {
-        self.prepare::<false>(index, unmarked, events)
+        Found::End
     }
 
     /// The next operation on a file; `None` when it has none. `PLAIN` leaves out what the job does
@@ -180,19 +198,17 @@ impl OpStream {
     fn mix(&mut self) -> usize {
         let current = self.mix_direction;
         let issued = self.issued_ops[current];
-        if issued >= self.mix_threshold {
-            let drawn = if u64::from(self.mix_draws.percent()) <= self.mix_percent[READ] {
-                READ
-            } else {
-                WRITE
-            };
-            if drawn != current {
-                self.mix_threshold = issued.wrapping_mul(self.mix_percent[drawn]) / 100;
-                self.mix_direction = drawn;
-            }
-            return drawn;
+        if issued < self.mix_threshold {
+            return current;
         }
-        current
+        // No draw can be foreseen, so nothing branches on it.
+        let is_write = u64::from(self.mix_draws.percent()) > self.mix_percent[READ];
+        let drawn = usize::from(is_write);
+        let percent = select_unpredictable(is_write, self.mix_percent[WRITE], self.mix_percent[READ]);
+        let threshold = issued.wrapping_mul(percent) / 100;
+        self.mix_threshold = select_unpredictable(drawn == current, self.mix_threshold, threshold);
+        self.mix_direction = drawn;
+        drawn
     }
 
     /// Counts an operation as issued. `queued`: the engine accepted it and completes it later.

@@ -5,7 +5,9 @@ use ferrio_options::{Distribution, Generator, JobSpec, Pattern};
 use super::file::{File, Span};
 use super::pick::Picker;
 use super::syncs::Syncs;
-use super::{Block, Draw, EndRules, Notice, OpStream, READ, Rare, StreamError, TRIM, WRITE};
+use super::{
+    Block, Draw, EndRules, Notice, Op, OpKind, OpStream, READ, Rare, StreamError, TRIM, WRITE,
+};
 use crate::divisor::Divisor;
 use crate::geometry::Plan;
 use crate::hash::name_hash;
@@ -133,6 +135,12 @@ impl OpStream {
             uses_lfsr: uses_lfsr(pattern),
             single_open: false,
             files: plan.files.iter().map(File::new).collect(),
+            found: Op {
+                kind: OpKind::Read,
+                file: 0,
+                offset: 0,
+                len: 0,
+            },
             offsets: rng(Purpose::Offset),
             lengths: lengths(&pattern.block, pattern.unaligned, wide),
             length_draws: length_draws(&seeds, pattern.trimwrite(), wide),
