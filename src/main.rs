@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let persona = args
         .first()
         .map_or(Persona::Ferrio, |program| Persona::from_program(program));
-    let parsed = ferrio_options::parse(&args, &SystemHost::new());
+    let parsed = ferrio_options::parse(&args, &SystemHost);
     ExitCode::from(act(parsed, persona, clock))
 }
 

@@ -75,6 +75,8 @@ impl Supervisor<'_> {
                 .any(|job| job.spec.reporting.unified != ferrio_options::Unified::None),
             kb_base: first.map_or(1024, |show| show.kb_base),
             unit_base: first.map_or(8, |show| show.unit_base),
+            significant_figures: first.map_or(4, |show| show.significant_figures),
+            ..Progress::default()
         };
         self.pace = sums;
         progress

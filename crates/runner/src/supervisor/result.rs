@@ -104,6 +104,8 @@ impl Supervisor<'_> {
             elapsed_s: now_ns
                 .saturating_sub(self.run_start_ns)
                 .div_ceil(1_000_000_000),
+            priority: job.spec.placement.io_priority.unwrap_or(0),
+            ..JobResult::default()
         }
     }
 
