@@ -1,0 +1,11 @@
+//! End-to-end tests: the built program on real targets (files, tmpfs, ext4, loop devices).
+//!
+//! A test that lacks root, loop devices or a tool says why and passes; with `CI=true` it fails.
+
+mod bad_input;
+mod cloud_commands;
+mod fio_pairs;
+mod lifecycle;
+mod output;
+mod safety;
+mod support;
