@@ -38,12 +38,12 @@ fn unknown_and_misspelt_options() {
         &["--name=a", "--nosuchoption=1"],
         &["nosuchoption"],
     );
-    fails(dir.path(), &["--name=a", "--bs"], &["bs", "argument"]);
-    fs::write(dir.path().join("j.fio"), "[a]\nrw=read\nblcksize=4k\n").unwrap();
+    fails(dir.path(), &["--name=a", "--bs"], &["bs", "needs a value"]);
+    fs::write(dir.path().join("j.fio"), "[a]\nrw=read\niodpth=4\n").unwrap();
     fails(
         dir.path(),
         &["j.fio"],
-        &["Bad option <blcksize=4k>", "blocksize"],
+        &["Bad option <iodpth=4>", "'iodepth'"],
     );
 }
 
@@ -135,7 +135,7 @@ fn missing_things() {
     let dir = scratch();
     fails(dir.path(), &["nosuch.fio"], &["nosuch.fio"]);
     let none = run(dir.path(), &[]).expect(1);
-    assert!(none.stderr.contains("No job"), "{}", none.stderr);
+    assert!(none.stderr.contains("no job"), "{}", none.stderr);
     fails(dir.path(), &["--name=a", "--rw=read"], &["size="]);
     fails(
         dir.path(),

@@ -16,21 +16,21 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 /// What a finished run left.
 #[derive(Debug)]
-pub struct Run {
-    pub status: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Run {
     /// The report as JSON; fails if standard output holds anything else.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error} in {:?} (stderr {})", self.stdout, self.stderr))
     }
 
     /// Fails unless the status is as expected.
-    pub fn expect(self, status: i32) -> Run {
+    pub(crate) fn expect(self, status: i32) -> Run {
         assert_eq!(
             self.status, status,
             "stdout {}\nstderr {}",
@@ -40,18 +40,18 @@ impl Run {
     }
 
     /// The first line of standard output that holds `part`.
-    pub fn line(&self, part: &str) -> &str {
+    pub(crate) fn line(&self, part: &str) -> &str {
         let found = self.stdout.lines().find(|line| line.contains(part));
         found.unwrap_or_else(|| panic!("no line with {part:?} in {}", self.stdout))
     }
 }
 
 /// The program, to be run in `dir`.
-pub fn ferrio(dir: &Path, args: &[&str]) -> Command {
+pub(crate) fn ferrio(dir: &Path, args: &[&str]) -> Command {
     command(env!("CARGO_BIN_EXE_ferrio"), dir, args)
 }
 
-pub fn command(program: impl AsRef<OsStr>, dir: &Path, args: &[&str]) -> Command {
+pub(crate) fn command(program: impl AsRef<OsStr>, dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(args).current_dir(dir).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -59,7 +59,7 @@ pub fn command(program: impl AsRef<OsStr>, dir: &Path, args: &[&str]) -> Command
 }
 
 /// Runs to the end.
-pub fn finish(mut command: Command) -> Run {
+pub(crate) fn finish(mut command: Command) -> Run {
     let child = command
         .spawn()
         .unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -67,7 +67,7 @@ pub fn finish(mut command: Command) -> Run {
 }
 
 /// Waits for a started program.
-pub fn wait(mut child: Child) -> Run {
+pub(crate) fn wait(mut child: Child) -> Run {
     let read = |stream: Option<Box<dyn Read + Send>>| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -101,12 +101,12 @@ pub fn wait(mut child: Child) -> Run {
 }
 
 /// Runs ferrio in `dir`.
-pub fn run(dir: &Path, args: &[&str]) -> Run {
+pub(crate) fn run(dir: &Path, args: &[&str]) -> Run {
     finish(ferrio(dir, args))
 }
 
 /// Runs ferrio in `dir` with a JSON report.
-pub fn run_json(dir: &Path, args: &[&str]) -> (Run, Value) {
+pub(crate) fn run_json(dir: &Path, args: &[&str]) -> (Run, Value) {
     let mut all = vec!["--output-format=json"];
     all.extend(args);
     let run = run(dir, &all);
@@ -115,33 +115,33 @@ pub fn run_json(dir: &Path, args: &[&str]) -> (Run, Value) {
 }
 
 /// Splits a command line at blanks.
-pub fn words(line: &str) -> Vec<&str> {
+pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-pub fn scratch() -> TempDir {
+pub(crate) fn scratch() -> TempDir {
     tempfile::tempdir().expect("a scratch directory")
 }
 
 /// Says why a test does not run here. In CI that is a failure.
-pub fn skip(reason: &str) {
+pub(crate) fn skip(reason: &str) {
     if std::env::var("CI").is_ok_and(|value| value == "true") {
         panic!("skipped in CI: {reason}");
     }
     eprintln!("skipped: {reason}");
 }
 
-pub fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }
 
-pub fn has_tool(name: &str) -> bool {
+pub(crate) fn has_tool(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|directory| directory.join(name).exists())
 }
 
 /// Runs a system tool; `None` when it fails.
-pub fn tool(name: &str, args: &[&str]) -> Option<String> {
+pub(crate) fn tool(name: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(name)
         .args(args)
         .stdin(Stdio::null())
@@ -154,14 +154,14 @@ pub fn tool(name: &str, args: &[&str]) -> Option<String> {
 }
 
 /// A loop device over a file of its own.
-pub struct LoopDevice {
-    pub path: String,
-    pub image: PathBuf,
+pub(crate) struct LoopDevice {
+    pub(crate) path: String,
+    pub(crate) image: PathBuf,
 }
 
 impl LoopDevice {
     /// Sets one up over a new sparse file; says why if that cannot be.
-    pub fn new(dir: &Path, bytes: u64) -> Option<LoopDevice> {
+    pub(crate) fn new(dir: &Path, bytes: u64) -> Option<LoopDevice> {
         let image = dir.join("image");
         let file = fs::File::create(&image).expect("an image file");
         file.set_len(bytes).expect("a sparse image");
@@ -169,7 +169,7 @@ impl LoopDevice {
     }
 
     /// Sets one up over an existing file or device.
-    pub fn over(image: &Path) -> Option<LoopDevice> {
+    pub(crate) fn over(image: &Path) -> Option<LoopDevice> {
         if !is_root() || !has_tool("losetup") {
             skip("loop devices need root and losetup");
             return None;
@@ -195,13 +195,13 @@ impl Drop for LoopDevice {
 }
 
 /// A mounted file system.
-pub struct Mounted {
-    pub at: PathBuf,
+pub(crate) struct Mounted {
+    pub(crate) at: PathBuf,
 }
 
 impl Mounted {
     /// Mounts with these arguments of `mount` before the mount point.
-    pub fn new(at: &Path, args: &[&str]) -> Option<Mounted> {
+    pub(crate) fn new(at: &Path, args: &[&str]) -> Option<Mounted> {
         if !is_root() || !has_tool("mount") {
             skip("mounting needs root");
             return None;
@@ -226,7 +226,7 @@ impl Drop for Mounted {
 }
 
 /// Processes whose parent is `parent`.
-pub fn children_of(parent: u32) -> Vec<u32> {
+pub(crate) fn children_of(parent: u32) -> Vec<u32> {
     let mut children = Vec::new();
     for entry in fs::read_dir("/proc").expect("proc").flatten() {
         let Some(pid) = entry
@@ -246,12 +246,12 @@ pub fn children_of(parent: u32) -> Vec<u32> {
 }
 
 /// Sends a signal by name to a process.
-pub fn signal(name: &str, pid: u32) {
+pub(crate) fn signal(name: &str, pid: u32) {
     let _ = tool("kill", &[&format!("-{name}"), &pid.to_string()]);
 }
 
 /// Waits until `condition` holds; fails after a while.
-pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
     while !condition() {
         assert!(Instant::now() < end, "never came: {what}");

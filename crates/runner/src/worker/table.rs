@@ -15,6 +15,11 @@ use crate::files::code_of;
 use crate::link::Failure;
 use crate::page::WorkerPage;
 
+/// In place of a descriptor: the file is closed.
+const CLOSED: RawFd = -1;
+/// In place of a descriptor: the file is open, as far as an engine without files can say.
+const DISKLESS: RawFd = -2;
+
 /// Opens and closes files as the operation stream asks.
 pub(super) struct FileTable<'a> {
     job: &'a JobSpec,
@@ -25,7 +30,7 @@ pub(super) struct FileTable<'a> {
     /// Descriptors are registered with the engine: they stay open for the whole job.
     pinned: bool,
     open: Vec<Option<OwnedFd>>,
-    /// Descriptor per file, -1 when closed: what the hot loop reads.
+    /// Descriptor per file, or one of the two marks: what the hot loop reads.
     pub(super) fds: Vec<RawFd>,
     /// Files opened since the engine was last told.
     pub(super) newly_opened: Vec<u32>,
@@ -53,7 +58,7 @@ impl<'a> FileTable<'a> {
             readonly,
             pinned: false,
             open: (0..count).map(|_| None).collect(),
-            fds: vec![-1; count],
+            fds: vec![CLOSED; count],
             newly_opened: Vec::new(),
             failure: None,
             warnings: Vec::new(),
@@ -258,7 +263,12 @@ impl<'a> FileTable<'a> {
 impl FileEvents for FileTable<'_> {
     fn open(&mut self, file: u32) -> bool {
         let index = file as usize;
-        if self.job.engine.diskless() || self.open[index].is_some() {
+        if self.fds[index] != CLOSED {
+            return true;
+        }
+        if self.job.engine.diskless() {
+            self.fds[index] = DISKLESS;
+            self.page.open_files.add(1);
             return true;
         }
         match self.try_open(index) {
@@ -274,8 +284,10 @@ impl FileEvents for FileTable<'_> {
         if self.pinned {
             return;
         }
-        if self.open[file as usize].take().is_some() {
-            self.fds[file as usize] = -1;
+        let index = file as usize;
+        if self.fds[index] != CLOSED {
+            self.fds[index] = CLOSED;
+            self.open[index] = None;
             self.page.open_files.set(self.page.open_files.get() - 1);
         }
     }
