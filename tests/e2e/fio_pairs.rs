@@ -228,7 +228,7 @@ fn the_same_operations_in_the_same_order() {
         ours.push("--randseed=137");
         let expected = traced("fio", dir.path(), &theirs);
         let found = traced(env!("CARGO_BIN_EXE_ferrio"), dir.path(), &ours);
-        assert!(expected.len() >= 4, "{line}: a trace of {}", expected.len());
+        assert!(expected.len() >= 2, "{line}: a trace of {}", expected.len());
         assert_eq!(found, expected, "{line}");
     }
 }
