@@ -240,13 +240,13 @@ impl Reader<'_> {
         typed: &'static str,
         value: Option<&[u8]>,
     ) -> Result<(), Stop> {
+        if opt.name == "name" && !matches!(self.target, Target::None) {
+            self.complete(session)?;
+        }
         if value.is_some_and(<[u8]>::is_empty) && !opt.value_optional() {
             return Err(session.fail(format!("option '{typed}' needs a value")));
         }
         if opt.name == "name" {
-            if !matches!(self.target, Target::None) {
-                self.complete(session)?;
-            }
             let name = value.unwrap_or_default();
             if !name.starts_with(b"global") {
                 if !session.sections.is_empty() && !session.sections.iter().any(|s| s == name) {

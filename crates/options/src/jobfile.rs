@@ -274,7 +274,8 @@ fn include_name(line: &[u8]) -> Option<&[u8]> {
         .map(|tail| tail.get(1..).unwrap_or_default())
 }
 
-/// Appends the lines of an included file. A failure is told and is no error by itself.
+/// Appends the lines of an included file. A failure is told and is no error by itself; nothing of
+/// a file that failed is used.
 fn included(
     session: &mut Session<'_>,
     line: &Line,
@@ -303,17 +304,20 @@ fn included(
             return false;
         }
     };
+    let before = found.len();
     for line in lines(&text, &shown(&path)) {
         if line.text[0] == b'[' {
             session.warn(format!(
-                "{}: an included file must not begin a section; the rest of it is left out",
+                "{}: an included file must not begin a section; it is left out",
                 line.place()
             ));
+            found.truncate(before);
             return false;
         }
         match include_name(&line.text) {
             Some(name) => {
                 if !included(session, &line, name, &path, found, depth + 1) {
+                    found.truncate(before);
                     return false;
                 }
             }

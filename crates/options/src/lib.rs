@@ -23,6 +23,15 @@ mod subst;
 mod table;
 mod toplevel;
 mod value;
+#[cfg(test)]
+mod vectors;
+
+// The tests' machine is shared with the tests outside, which know this crate by its name.
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
+#[cfg(test)]
+extern crate self as ferrio_options;
 
 use std::ffi::OsString;
 

@@ -295,7 +295,7 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         Yes,
         false,
         "Run the trigger after this time",
-        unbuilt,
+        trigger_timeout,
     ),
     top(
         "trigger",
@@ -358,6 +358,16 @@ fn unbuilt(session: &mut Session<'_>, top: &TopLevel, value: Option<&[u8]>) -> R
     };
     session.unbuilt.push(shown);
     Ok(())
+}
+
+/// The value is checked, the trigger is not built.
+fn trigger_timeout(
+    session: &mut Session<'_>,
+    top: &TopLevel,
+    value: Option<&[u8]>,
+) -> Result<(), Stop> {
+    milliseconds(session, top, value, 0)?;
+    unbuilt(session, top, value)
 }
 
 /// The file is opened when the report is written; what can be known now is whether it can be.

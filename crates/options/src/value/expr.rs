@@ -123,9 +123,15 @@ impl Parser<'_> {
         }
     }
 
+    /// Products with unit suffixes behind them; a product may go on behind a suffix, so `8k/2k` is
+    /// `((8k)/2)k`.
     fn suffixes(&mut self) -> Result<Number, String> {
-        let mut number = self.product()?;
-        while self.peek().is_some_and(|b| b.is_ascii_alphabetic()) {
+        let mut number = self.power()?;
+        loop {
+            number = self.product(number)?;
+            if !self.peek().is_some_and(|b| b.is_ascii_alphabetic()) {
+                return Ok(number);
+            }
             let (len, factor, float_factor) = self.suffix()?;
             self.at += len;
             self.suffixed = true;
@@ -139,7 +145,6 @@ impl Parser<'_> {
                 number.int = number.float as i128;
             }
         }
-        Ok(number)
     }
 
     /// The suffix at the cursor: its length, factor, and whether it makes a float of its operand.
@@ -184,8 +189,8 @@ impl Parser<'_> {
         Err(format!("'{word}' is no unit"))
     }
 
-    fn product(&mut self) -> Result<Number, String> {
-        let mut left = self.power()?;
+    fn product(&mut self, left: Number) -> Result<Number, String> {
+        let mut left = left;
         loop {
             if self.eat(b'*') {
                 let right = self.power()?;

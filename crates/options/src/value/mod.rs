@@ -297,6 +297,9 @@ fn amount(opt: &Opt, text: &str, kb_base: u32) -> Result<Value, String> {
             Quantity::Zones(zones) if u32::try_from(zones).is_err() => {
                 return Err(format!("'{piece}': too many zones"));
             }
+            Quantity::Number(number) if number < 0 => {
+                return Err(format!("'{piece}': must not be negative"));
+            }
             Quantity::Number(number) if i64::try_from(number).is_err() => {
                 return Err(format!("'{piece}': too large"));
             }
