@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -128,7 +128,8 @@ pub(crate) fn skip(reason: &str) {
     if std::env::var("CI").is_ok_and(|value| value == "true") {
         panic!("skipped in CI: {reason}");
     }
-    eprintln!("skipped: {reason}");
+    // Not `eprintln!`, which the test runner keeps to itself when a test passes.
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
 
 pub(crate) fn is_root() -> bool {

@@ -137,6 +137,34 @@ pub fn prepare(
 fn plan(job: &JobSpec, seeds: &Seeds, sizes: &[TargetSize]) -> Result<Plan, Failure> {
     geometry::plan_with(job, sizes, seeds)
         .map_err(|error| failure!(libc::EINVAL, "setup_files", "{error}"))
+        .and_then(|plan| map_fits(job, &plan).map(|()| plan))
+}
+
+/// Refuses a random map that does not fit into what memory is free, before it is taken.
+fn map_fits(job: &JobSpec, plan: &Plan) -> Result<(), Failure> {
+    let needed = ferrio_workload::random_map_bytes(job, plan);
+    match memory_available() {
+        Some(free) if needed > free => {
+            Err(failure!(libc::ENOMEM, "init_random_map").advise(format!(
+                "the random map needs {} MiB and {} MiB of memory are free: give norandommap=1 \
+                 (blocks may repeat), random_generator=lfsr (no map is needed), a larger bs= or a \
+                 smaller size=",
+                needed >> 20,
+                free >> 20
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of memory that can be had without swapping (`MemAvailable` of `/proc/meminfo`).
+fn memory_available() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
 }
 
 fn look_at(path: &Path) -> Result<Target, Failure> {
@@ -223,8 +251,8 @@ fn make_directories(job: &JobSpec) -> Result<(), Failure> {
 }
 
 /// Device behind a target, for disk statistics.
-pub fn device_of(path: &Path, target: Target) -> Option<DeviceNumber> {
-    match target {
+pub fn device_of(path: &Path) -> Option<DeviceNumber> {
+    match examine(path).ok()? {
         Target::Block(device) => Some(device),
         Target::Regular { on, .. } => Some(on),
         Target::Missing => {

@@ -295,14 +295,11 @@ impl Supervisor<'_> {
 
     fn watch_disks(&mut self) {
         for job in self.jobs.iter().filter(|job| job.spec.reporting.disk_util) {
-            let Some(prepared) = &job.prepared else {
-                continue;
-            };
-            if job.spec.engine.diskless() {
+            if job.spec.engine.diskless() || job.phase == Phase::Ended {
                 continue;
             }
-            for (path, target) in job.spec.target.files.iter().zip(&prepared.targets) {
-                if let Some(device) = files::device_of(path, *target) {
+            for path in &job.spec.target.files {
+                if let Some(device) = files::device_of(path) {
                     self.disks.add(device);
                 }
             }
