@@ -40,32 +40,16 @@ enum Target {
 
 /// Reads all words behind the program's name. Job file names are collected for later.
 pub(crate) fn read(session: &mut Session<'_>, words: &[OsString]) -> Result<(), Stop> {
-    let posix = session.host.env("POSIXLY_CORRECT".as_ref()).is_some();
     let mut reader = Reader {
         words,
         next: 0,
         target: Target::None,
     };
-    while let Some(word) = words.get(reader.next) {
-        reader.next += 1;
-        match word.as_bytes() {
-            b"--" => {
-                session
-                    .job_files
-                    .extend(words[reader.next..].iter().cloned());
-                break;
-            }
-            [b'-', _, ..] => reader.option(session, word.as_bytes())?,
-            _ if posix => {
-                session
-                    .job_files
-                    .extend(words[reader.next - 1..].iter().cloned());
-                break;
-            }
-            _ => session.job_files.push(word.clone()),
-        }
+    let result = reader.all(session);
+    if result.as_ref().is_err_and(|stop| stop.status != 0) {
+        reader.output_options(session);
     }
-    reader.complete(session)
+    result
 }
 
 struct Reader<'a> {
@@ -76,6 +60,57 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    fn all(&mut self, session: &mut Session<'_>) -> Result<(), Stop> {
+        let posix = session.host.env("POSIXLY_CORRECT".as_ref()).is_some();
+        while let Some(word) = self.words.get(self.next) {
+            self.next += 1;
+            match word.as_bytes() {
+                b"--" => {
+                    session
+                        .job_files
+                        .extend(self.words[self.next..].iter().cloned());
+                    break;
+                }
+                [b'-', _, ..] => self.option(session, word.as_bytes())?,
+                _ if posix => {
+                    session
+                        .job_files
+                        .extend(self.words[self.next - 1..].iter().cloned());
+                    break;
+                }
+                _ => session.job_files.push(word.clone()),
+            }
+        }
+        self.complete(session)
+    }
+
+    /// After a failure the rest of the line still says in which form the failure is reported.
+    fn output_options(&self, session: &mut Session<'_>) {
+        let said = session.diagnostics.len();
+        let mut words = self.words[self.next..].iter().map(|word| word.as_bytes());
+        while let Some(word) = words.next() {
+            let body = word
+                .strip_prefix(b"--")
+                .or_else(|| word.strip_prefix(b"-"))
+                .unwrap_or(b"");
+            let (name, glued) = match body.iter().position(|b| *b == b'=') {
+                Some(at) => (&body[..at], Some(&body[at + 1..])),
+                None => (body, None),
+            };
+            let form = TOP_LEVEL.iter().find(|top| top.name.as_bytes() == name);
+            let Some(top) = form.filter(|top| top.is_output_form()) else {
+                continue;
+            };
+            let value = match (glued, top.argument) {
+                (None, Argument::Required) => words.next(),
+                _ => glued,
+            };
+            // What is wrong with these comes second.
+            let _ = top.act(session, value);
+            session.diagnostics.truncate(said);
+        }
+    }
+
     /// One word that begins with a dash.
     fn option(&mut self, session: &mut Session<'_>, word: &[u8]) -> Result<(), Stop> {
         let one_dash = !word.starts_with(b"--");

@@ -254,9 +254,18 @@ impl Draft {
             table::Scope::Job => self.spec.reporting.kb_base,
             _ => 1024,
         };
-        let value = value::parse(opt, text, kb_base)?;
+        let mut value = value::parse(opt, text, kb_base)?;
         ctx.unbuilt = false;
+        if value.cut_list(opt.limit) {
+            ctx.warn(format!(
+                "option '{}': only the first {} entries count",
+                opt.name, opt.limit
+            ));
+        }
         store(opt, &value, self, ctx)?;
+        if value == Value::Ignored {
+            ctx.warn(format!("option '{}' is deprecated and ignored", opt.name));
+        }
         if value.surplus(opt) {
             ctx.warn(format!(
                 "option '{}': only the first value of '{}' counts",

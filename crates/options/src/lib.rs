@@ -6,6 +6,17 @@
 //! Two levels: the values of options as typed (in the private `draft` module), and the
 //! [`JobSpec`] of each worker, with everything that options do to each other worked out (the
 //! private `resolve` module).
+//!
+//! ```
+//! use ferrio_options::{Outcome, SystemHost, parse};
+//!
+//! let words = ["ferrio", "--name=scan", "--ioengine=null", "--rw=randread", "--bs=8k", "--size=1g"];
+//! let parsed = parse(&words.map(Into::into), &SystemHost);
+//! match parsed.outcome {
+//!     Outcome::Run(run) => assert_eq!(run.jobs[0].pattern.block[0].max, 8192),
+//!     Outcome::Exit { status, .. } => panic!("{status}: {:?}", parsed.diagnostics),
+//! }
+//! ```
 #![forbid(unsafe_code)]
 
 mod cmdline;

@@ -250,7 +250,8 @@ fn queue(draft: &mut Draft, findings: &mut Findings) {
     queue.complete_max = queue.complete_max.max(queue.complete_min);
     // Overlaps need changes, and more than one operation at a time.
     queue.serialize_overlap &= changes && queue.depth > 1;
-    if queue.depth > 1 && draft.spec.engine.synchronous(queue.depth) {
+    let own_engine = draft.engine == draft.spec.engine.name();
+    if own_engine && queue.depth > 1 && draft.spec.engine.synchronous(queue.depth) {
         findings.remarks.push(format!(
             "option 'iodepth={}': the engine {} is synchronous, so the queue depth is 1",
             queue.depth,
@@ -282,10 +283,13 @@ fn files(draft: &mut Draft, rules: &Rules<'_>, findings: &mut Findings) {
             .parent()
             .and_then(|parent| rules.host.device_of(parent));
         if dev.is_some() && (parent.is_none() || parent == dev) {
-            findings.errors.push(format!(
+            let text = format!(
                 "'{}': no such device (option 'filename'); plain files are not created in /dev",
                 path.display()
-            ));
+            );
+            if !findings.errors.contains(&text) {
+                findings.errors.push(text);
+            }
         }
     }
 }

@@ -335,6 +335,14 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
 ];
 
 impl TopLevel {
+    /// The option says where and in which form results are shown.
+    pub(crate) fn is_output_form(&self) -> bool {
+        matches!(
+            self.name,
+            "output" | "output-format" | "minimal" | "append-terse" | "terse-version"
+        )
+    }
+
     /// Does what the option asks for.
     pub(crate) fn act(&self, session: &mut Session<'_>, value: Option<&[u8]>) -> Result<(), Stop> {
         session.did_something |= self.counts;
@@ -464,8 +472,10 @@ fn enghelp(session: &mut Session<'_>, _: &TopLevel, value: Option<&[u8]>) -> Res
 
 fn print_answer(session: &mut Session<'_>, answer: help::Answer) -> Result<(), Stop> {
     session.stdout.push_str(&answer.stdout);
-    if let Some(problem) = answer.problem {
-        session.warn(problem);
+    match answer.problem {
+        Some(problem) if answer.status == 0 => session.warn(problem),
+        Some(problem) => session.error(problem),
+        None => {}
     }
     Err(session.done(answer.status))
 }

@@ -88,3 +88,21 @@ fn no_words_at_all() {
     assert_eq!(status(&parsed), 1);
     assert!(errors(&parsed)[0].contains("no job"));
 }
+
+/// Options of an engine that the job does not use any more are without effect.
+#[test]
+fn options_of_another_engine_are_forgotten() {
+    let run = run_of(parse_line(
+        "--ioengine=pvsync2 --hipri --name=a --ioengine=io_uring --size=1m",
+        &FakeHost::default(),
+    ));
+    match run.jobs[0].engine {
+        EngineSpec::IoUring(options) => assert!(!options.hipri && options.nonvectored.is_none()),
+        ref other => panic!("{other:?}"),
+    }
+    let parsed = parse_line(
+        "--name=a --ioengine=pvsync2 --hipri --size=1m",
+        &FakeHost::default(),
+    );
+    assert!(errors(&parsed)[0].contains("'hipri'"));
+}

@@ -292,11 +292,10 @@ fn engine(draft: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), Str
     }
     if draft.engine != name {
         draft.engine = name.to_string();
-        let defaults = EngineOptions {
-            io_uring: Default::default(),
-            libaio: Default::default(),
-        };
-        draft.engine_options = defaults;
+        draft
+            .unbuilt
+            .retain(|option, _| super::find(option).is_some());
+        draft.engine_options = EngineOptions::default();
     }
     Ok(())
 }

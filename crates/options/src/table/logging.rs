@@ -145,13 +145,7 @@ pub(super) static OPTIONS: &[Opt] = &[
         "Add the issue time to each log entry",
     )
     .at("Logging", "")
-    .default("0")
-    .unless(&[
-        "write_bw_log",
-        "write_lat_log",
-        "write_iops_log",
-        "write_hist_log",
-    ]),
+    .default("0"),
     Opt::new(
         "log_compression",
         Kind::Int,

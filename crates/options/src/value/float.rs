@@ -27,7 +27,7 @@ pub(crate) fn list(opt: &Opt, text: &str) -> Result<(Vec<f64>, u32), String> {
     let mut numbers = Vec::new();
     let mut precision = 0;
     let entries: Vec<&str> = text.trim_end_matches(':').split(':').collect();
-    for (index, entry) in entries.iter().enumerate() {
+    for entry in &entries {
         let number = float(entry)?;
         for (bound, out) in [(opt.max, "at most"), (opt.min, "at least")] {
             let Some(bound) = bound else { continue };
@@ -43,7 +43,7 @@ pub(crate) fn list(opt: &Opt, text: &str) -> Result<(Vec<f64>, u32), String> {
         if number == 0.0 && entries.len() > 1 {
             return Err("0 has no place in a list of several numbers".to_string());
         }
-        if index < opt.limit && number != 0.0 {
+        if number != 0.0 {
             numbers.push(number);
             precision = precision.max(digits_behind_point(entry));
         }

@@ -139,6 +139,17 @@ impl Value {
         }
     }
 
+    /// Cuts a list of floating numbers to its longest length; true if something was cut off.
+    pub(crate) fn cut_list(&mut self, limit: usize) -> bool {
+        match self {
+            Value::Floats(numbers, _) if numbers.len() > limit => {
+                numbers.truncate(limit);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// More pieces than the option has places for.
     pub(crate) fn surplus(&self, opt: &Opt) -> bool {
         match self {

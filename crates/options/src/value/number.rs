@@ -53,7 +53,7 @@ pub(crate) fn strip_comment(text: &str) -> &str {
 /// manual calls this backward compatibility and many job files depend on it.
 pub(crate) fn quantity(text: &str, kb_base: u32) -> Result<Quantity, String> {
     let text = text.trim();
-    if text.starts_with('(') {
+    if is_expression(text) {
         return expr::evaluate_size(text).map(Quantity::Number);
     }
     if let Some(number) = hexadecimal(text)? {
@@ -70,14 +70,16 @@ pub(crate) fn quantity(text: &str, kb_base: u32) -> Result<Quantity, String> {
     };
     match unit.as_str() {
         "" | "b" => return whole("unit").map(Quantity::Number),
-        "%" | "z" => {
-            let number = whole(if unit == "%" { "per cent" } else { "zone" })?;
+        // The doubled sign is what templates and batch files make of an escaped one.
+        "%" | "%%" | "z" => {
+            let zones = unit == "z";
+            let number = whole(if zones { "zone" } else { "per cent" })?;
             let number =
                 u64::try_from(number).map_err(|_| format!("'{text}': must not be negative"))?;
-            return Ok(if unit == "%" {
-                Quantity::Percent(number)
-            } else {
+            return Ok(if zones {
                 Quantity::Zones(number)
+            } else {
+                Quantity::Percent(number)
             });
         }
         _ => {}
@@ -108,7 +110,7 @@ pub(crate) fn time_us(text: &str, unit: TimeUnit) -> Result<u64, String> {
         TimeUnit::Seconds => 1_000_000,
         TimeUnit::Microseconds => 1,
     };
-    let us = if text.starts_with('(') {
+    let us = if is_expression(text) {
         expr::evaluate_time_us(text, default_factor)?
     } else if let Some(number) = hexadecimal(text)? {
         number
@@ -170,6 +172,13 @@ fn plain_digits(text: &str) -> &str {
     } else {
         text
     }
+}
+
+/// Arithmetic: parentheses as fio's manual has them, or an operator between numbers, as in
+/// `40+20`, which scripts write and where fio drops all but the first number.
+fn is_expression(text: &str) -> bool {
+    let behind_sign = text.strip_prefix(['+', '-']).unwrap_or(text);
+    text.starts_with('(') || behind_sign.contains(['+', '*', '/'])
 }
 
 /// The multiplier of a lower-case size unit.
@@ -274,6 +283,8 @@ mod tests {
         assert_eq!(bytes("1.5m"), Some(1_572_864));
         assert_eq!(bytes("4kib"), Some(4000));
         assert_eq!(bytes("6144.0"), Some(6144));
+        assert_eq!(bytes("128*1"), Some(128));
+        assert_eq!(bytes("4k*2"), Some(8192));
         assert_eq!(bytes("-1k"), Some(-1024));
         for bad in [
             "4q", "4kk", "4k4", "4k junk", "4 k", "1.5", "1e", "0x10k", "100x", "", "k", "1.",
@@ -297,6 +308,7 @@ mod tests {
         assert_eq!(time_us("1.5", TimeUnit::Seconds), Ok(1_500_000));
         assert_eq!(time_us("10", TimeUnit::Microseconds), Ok(10));
         assert_eq!(time_us("1M", TimeUnit::Seconds), Ok(60_000_000));
+        assert_eq!(time_us("40+20", TimeUnit::Seconds), Ok(60_000_000));
         for bad in [
             "10sec",
             "10min",

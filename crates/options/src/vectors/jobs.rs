@@ -4,35 +4,11 @@ use std::ffi::OsString;
 
 use serde_json::Value as Json;
 
-use super::{compare, rows, stored, text};
+use super::{compare, known, rows, stored, text};
 use crate::common::FakeHost;
 use crate::diag::{Persona, Severity};
 use crate::host::PathKind;
-use crate::session::Session;
-
-const JOBS_DIFFER: &[(&str, &[&str])] = &[
-    (
-        "a blank in front of a number does not hide its unit",
-        &["j002", "j003"],
-    ),
-    ("a byte-order mark is read over", &["j014"]),
-    (
-        "text behind a number is refused, not dropped",
-        &["j097", "j144"],
-    ),
-    (
-        "an ambiguous abbreviation needs no guess: the possibilities are listed",
-        &["j138"],
-    ),
-];
-const TOOL_DIFFER: &[(&str, &[&str])] = &[
-    ("debug output is not built", &["t063", "t064"]),
-    (
-        "tests of checksums and memory copies are not built",
-        &["t068", "t069", "t070"],
-    ),
-    ("job headlines are printed by the report", &["t078", "t080"]),
-];
+use crate::session::{Session, recorded_pairs};
 
 /// The machine of a row: its files, environment and standard input.
 fn host(row: &Json) -> FakeHost {
@@ -97,7 +73,7 @@ fn run(row: &Json) -> Ended {
 fn jobs() {
     compare(
         &rows(include_str!("../../tests/data/parsing-jobs.json")),
-        JOBS_DIFFER,
+        known::JOBS,
         |row| {
             let ended = run(row);
             common(row, &ended).or_else(|| {
@@ -161,7 +137,7 @@ fn common(row: &Json, ended: &Ended) -> Option<String> {
 fn tool() {
     compare(
         &rows(include_str!("../../tests/data/parsing-tool.json")),
-        TOOL_DIFFER,
+        known::TOOL,
         |row| {
             let ended = run(row);
             let first = words(row)
@@ -202,6 +178,45 @@ fn layout(text: &str) -> String {
             _ => String::new(),
         };
         result += &format!("{label}:{kept}\n");
+    }
+    result
+}
+
+/// `parsing-jsonopts.json` has every option as often as it was typed; a JSON object has each name
+/// once, with the last value.
+#[test]
+fn recorded_options() {
+    for row in rows(include_str!("../../tests/data/parsing-jsonopts.json")) {
+        let host = host(&row);
+        let mut session = Session::new(&host, Persona::Fio);
+        let result = crate::read(&mut session, &words(&row));
+        assert!(result.is_ok(), "{row}: {:?}", session.diagnostics);
+        let jobs = row["jobs"].as_array().cloned().unwrap_or_default();
+        assert_eq!(session.jobs.len(), jobs.len(), "{row}");
+        for (draft, job) in session.jobs.iter().zip(&jobs) {
+            assert_eq!(draft.spec.name, text(job, "jobname"), "{row}");
+            assert_eq!(
+                recorded_pairs(&draft.recorded),
+                once(&job["job_options"]),
+                "{row}"
+            );
+        }
+        let global = recorded_pairs(&session.global.recorded);
+        assert_eq!(global, once(&row["global_options"]), "{row}");
+    }
+}
+
+/// Pairs of a vector, escapes taken out, each name at its first place with its last value.
+fn once(pairs: &Json) -> Vec<(String, String)> {
+    let mut result: Vec<(String, String)> = Vec::new();
+    for pair in pairs.as_array().into_iter().flatten() {
+        let name = pair[0].as_str().unwrap_or_default().to_string();
+        let value = pair[1].as_str().unwrap_or_default();
+        let value = value.replace("\\\"", "\"").replace("\\\\", "\\");
+        match result.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = value,
+            None => result.push((name, value)),
+        }
     }
     result
 }

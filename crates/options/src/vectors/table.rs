@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::text;
+use crate::common::{FakeHost, errors, parse_words, status};
 use crate::table::{self, Kind, Opt, Scope};
 use crate::value;
 
@@ -114,6 +115,27 @@ fn options_without_effect_of_their_own_name_options() {
                 let known = table::find(other).is_some()
                     || table::ENGINE_OPTIONS.iter().any(|opt| opt.name == *other);
                 assert!(known, "{}: {other}", opt.name);
+            }
+        }
+    }
+}
+
+/// A bare name has a meaning or is refused with its line; nothing else happens.
+#[test]
+fn bare_names_are_accepted_or_refused() {
+    for opt in all() {
+        let engine = match opt.scope {
+            Scope::Engines(engines) => engines[0],
+            _ => "null",
+        };
+        let text = format!("[j]\nsize=1m\nioengine={engine}\n{}\n", opt.name);
+        let host = FakeHost::default().with_file("j.fio", text);
+        for words in [vec!["j.fio"], vec!["--parse-only", "j.fio"]] {
+            let parsed = parse_words(&words, &host);
+            if status(&parsed) != 0 {
+                let told = errors(&parsed);
+                let named = told.iter().any(|error| error.contains(opt.name));
+                assert!(named && status(&parsed) == 1, "{}: {told:?}", opt.name);
             }
         }
     }
