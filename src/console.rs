@@ -208,7 +208,8 @@ impl Observer for Console {
     fn job_failed(&mut self, pid: u32, failure: &Failure) {
         self.inform(&format!(
             "fio: pid={pid}, err={}/{}\n",
-            failure.code, failure.text
+            failure.code,
+            failure.text()
         ));
     }
 

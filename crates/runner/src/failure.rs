@@ -15,19 +15,40 @@ impl Failure {
     /// A failure seen at `file`:`line`. Use the [`failure!`](crate::failure!) macro.
     pub fn at(file: &str, line: u32, code: i32, label: &str, message: &str) -> Failure {
         let source = file.rsplit('/').next().unwrap_or(file);
-        let text = format!("file:{source}:{line}, func={label}, error={message}");
         Failure {
             code,
-            text,
+            source: format!("{source}:{line}"),
+            label: label.into(),
+            message: message.into(),
             advice: String::new(),
+            told: false,
         }
     }
 
-    /// Adds what the user can do about it.
+    /// Adds what it means and what the user can do about it.
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Failure {
         self.advice = advice.into();
         self
+    }
+
+    /// The form that reports print: `file:SOURCE:LINE, func=LABEL, error=MESSAGE`.
+    pub fn text(&self) -> String {
+        format!(
+            "file:{}, func={}, error={}",
+            self.source, self.label, self.message
+        )
+    }
+
+    /// One line for the user.
+    pub fn sentence(&self) -> String {
+        if self.advice.is_empty() {
+            format!("{}: {}", self.label, self.message)
+        } else if self.advice.contains(&self.message) {
+            self.advice.clone()
+        } else {
+            format!("{} ({})", self.advice, self.message)
+        }
     }
 }
 
@@ -53,15 +74,17 @@ mod tests {
     fn the_text_is_the_systems_alone() {
         assert_eq!(strerror(28), "No space left on device");
         let failure = failure!(28, "xfer");
+        let text = failure.text();
+        assert!(text.starts_with("file:failure.rs:"), "{text}");
         assert!(
-            failure.text.starts_with("file:failure.rs:"),
-            "{}",
-            failure.text
+            text.ends_with(", func=xfer, error=No space left on device"),
+            "{text}"
         );
-        assert!(
-            failure
-                .text
-                .ends_with(", func=xfer, error=No space left on device")
+        assert_eq!(failure.sentence(), "xfer: No space left on device");
+        let advised = failure.advise("the disk is full");
+        assert_eq!(
+            advised.sentence(),
+            "the disk is full (No space left on device)"
         );
     }
 }

@@ -136,7 +136,7 @@ pub fn prepare(
 
 fn plan(job: &JobSpec, seeds: &Seeds, sizes: &[TargetSize]) -> Result<Plan, Failure> {
     geometry::plan_with(job, sizes, seeds)
-        .map_err(|error| failure!(libc::EINVAL, "setup_files", "{error}"))
+        .map_err(|error| failure!(libc::EINVAL, "setup_files", "{error}").advise(error.to_string()))
         .and_then(|plan| map_fits(job, &plan).map(|()| plan))
 }
 

@@ -45,10 +45,16 @@ pub enum FromWorker {
 pub struct Failure {
     /// System error number; 0 when the job failed without one.
     pub code: i32,
-    /// `file:SOURCE:LINE, func=LABEL, error=MESSAGE`, the form that reports print.
-    pub text: String,
-    /// What the user can do; empty when there is nothing to add.
+    /// Where in ferrio's source it was noticed: `file.rs:LINE`.
+    pub source: String,
+    /// What was being done, a fixed word.
+    pub label: String,
+    /// What went wrong, usually the system's text.
+    pub message: String,
+    /// What it means and what the user can do; empty when there is nothing to add.
     pub advice: String,
+    /// The user was told already.
+    pub told: bool,
 }
 
 /// From the supervisor.
@@ -144,8 +150,11 @@ mod tests {
             FromWorker::Warning("x".repeat(5000)),
             FromWorker::Failed(Failure {
                 code: 28,
-                text: "t".into(),
+                source: "s.rs:1".into(),
+                label: "l".into(),
+                message: "m".into(),
                 advice: String::new(),
+                told: false,
             }),
             FromWorker::Done,
         ];

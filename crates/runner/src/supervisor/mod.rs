@@ -537,19 +537,9 @@ impl Supervisor<'_> {
         self.failures += u32::from(self.jobs[index].failure.is_none());
         let pid = self.jobs[index].pid_shown;
         self.observer.job_failed(pid, &failure);
-        let reason = failure
-            .text
-            .rsplit_once("error=")
-            .map_or("", |(_, reason)| reason);
-        let text = match (failure.advice.is_empty(), reason.is_empty()) {
-            (false, _) => format!("{}: {}", failure.advice, reason),
-            (true, _) => format!("the job failed: {reason}"),
-        };
-        self.say(
-            Severity::Error,
-            Some(index),
-            text.trim_end_matches(": ").to_string(),
-        );
+        if !failure.told {
+            self.say(Severity::Error, Some(index), failure.sentence());
+        }
         self.jobs[index].failure.get_or_insert(failure);
     }
 

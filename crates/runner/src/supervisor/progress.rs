@@ -161,7 +161,7 @@ fn letter(job: &Job<'_>) -> char {
             if job
                 .failure
                 .as_ref()
-                .is_some_and(|f| f.text.contains("killed by")) =>
+                .is_some_and(|failure| failure.message.contains("killed by")) =>
         {
             'K'
         }

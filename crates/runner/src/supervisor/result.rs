@@ -97,7 +97,7 @@ impl Supervisor<'_> {
             counters,
             error: job.failure.as_ref().map(|failure| JobError {
                 code: failure.code,
-                text: failure.text.clone(),
+                text: failure.text(),
             }),
             last_ignored_error: job.ignored.clone(),
             eta_s: self.eta_for_report(job, now_ns),

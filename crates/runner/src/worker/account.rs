@@ -194,28 +194,40 @@ impl<E: Engine> IoLoop<'_, E> {
             EngineSpec::Psync | EngineSpec::Sync => "xfer",
             _ => "io_u error",
         };
-        let failure = failure!(code, label);
-        if !tolerated || self.policy.dump {
-            self.reporter.io_error(format!(
-                "io_u error on file {}: {}: {} offset={}, buflen={}",
-                self.name_of(op.file),
-                failure::strerror(code),
-                word_of(op.kind),
-                op.offset,
-                op.len
-            ));
-        }
+        let mut failure = failure!(code, label);
         if tolerated {
-            self.reporter.ignored(failure.text);
+            if self.policy.dump {
+                self.reporter.io_error(self.error_line(op, code));
+            }
+            self.reporter.ignored(failure.text());
             return;
+        }
+        // What was in flight beside the first failed request tends to fail alike.
+        if self.failure.is_none() {
+            let advice = self.advice(op, code);
+            let separator = if advice.is_empty() { "" } else { "; " };
+            let line = self.error_line(op, code);
+            self.reporter.io_error(format!("{line}{separator}{advice}"));
         }
         if self.job.target.fill_device && matches!(code, libc::ENOSPC | libc::EDQUOT) {
             // The device is full: that was the aim.
             self.ending = true;
             return;
         }
-        let advice = self.advice(op, code);
-        self.fail(failure.advise(advice));
+        failure.told = true;
+        self.fail(failure);
+    }
+
+    /// Names the request and the system's reason.
+    fn error_line(&self, op: &Op, code: i32) -> String {
+        format!(
+            "io_u error on file {}: {}: {} offset={}, buflen={}",
+            self.name_of(op.file),
+            failure::strerror(code),
+            word_of(op.kind),
+            op.offset,
+            op.len
+        )
     }
 
     /// What an error of an I/O most likely means.
@@ -236,7 +248,6 @@ impl<E: Engine> IoLoop<'_, E> {
             libc::ENOTTY | libc::EOPNOTSUPP if op.kind == OpKind::Trim => {
                 format!("{name} cannot trim: it is no block device, or one without discard")
             }
-            libc::ENOSPC => format!("no space is left for {name}"),
             libc::EFBIG => format!("{name} reached the size limit of its file system or user"),
             libc::EPERM if op.kind == OpKind::Write => {
                 format!("{name} may not be written (sealed, immutable, or in use as swap)")
