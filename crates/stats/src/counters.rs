@@ -23,7 +23,13 @@ pub struct Moments {
 
 impl Default for Moments {
     fn default() -> Self {
-        Moments { count: 0, min: u64::MAX, max: 0, sum: 0, sum_squares: 0 }
+        Moments {
+            count: 0,
+            min: u64::MAX,
+            max: 0,
+            sum: 0,
+            sum_squares: 0,
+        }
     }
 }
 
@@ -48,7 +54,11 @@ impl Moments {
 
     /// Arithmetic mean; 0 without samples.
     pub fn mean(&self) -> f64 {
-        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
+        if self.count == 0 {
+            0.0
+        } else {
+            self.sum as f64 / self.count as f64
+        }
     }
 
     /// Sample standard deviation (divisor n-1); 0 with fewer than two samples.
@@ -87,7 +97,13 @@ pub struct SampleStats {
 
 impl Default for SampleStats {
     fn default() -> Self {
-        SampleStats { count: 0, min: u64::MAX, max: 0, mean: 0.0, squared_deviation: 0.0 }
+        SampleStats {
+            count: 0,
+            min: u64::MAX,
+            max: 0,
+            mean: 0.0,
+            squared_deviation: 0.0,
+        }
     }
 }
 
@@ -122,7 +138,11 @@ impl SampleStats {
 
     /// Sample standard deviation; 0 with fewer than two samples.
     pub fn stddev(&self) -> f64 {
-        if self.count < 2 { 0.0 } else { (self.squared_deviation / (self.count - 1) as f64).sqrt() }
+        if self.count < 2 {
+            0.0
+        } else {
+            (self.squared_deviation / (self.count - 1) as f64).sqrt()
+        }
     }
 }
 
@@ -135,7 +155,11 @@ pub struct Histogram {
 impl Histogram {
     /// A histogram of these counts; `counts` is empty or [`BUCKETS`] long.
     pub fn from_counts(counts: Vec<u64>) -> Self {
-        assert!(counts.is_empty() || counts.len() == BUCKETS, "histogram of {} buckets", counts.len());
+        assert!(
+            counts.is_empty() || counts.len() == BUCKETS,
+            "histogram of {} buckets",
+            counts.len()
+        );
         Histogram { counts }
     }
 
@@ -181,6 +205,15 @@ impl Latency {
     }
 }
 
+/// Latency of the requests of one I/O priority.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriorityLatency {
+    /// Priority word as `ioprio_set` takes it: class·2^13 + hint·2^3 + level.
+    pub priority: u32,
+    /// Total latency if the job keeps its percentiles, else completion latency.
+    pub latency: Latency,
+}
+
 /// Counters of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionCounters {
@@ -204,6 +237,8 @@ pub struct DirectionCounters {
     pub bw: SampleStats,
     /// IOPS samples.
     pub iops: SampleStats,
+    /// Latency by priority; empty unless the job issues more than one priority.
+    pub priorities: Vec<PriorityLatency>,
 }
 
 /// CPU use of a worker.
