@@ -205,6 +205,15 @@ impl Latency {
     }
 }
 
+/// Latency of the requests of one I/O priority.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriorityLatency {
+    /// Priority word as `ioprio_set` takes it: class·2^13 + hint·2^3 + level.
+    pub priority: u32,
+    /// Total latency if the job keeps its percentiles, else completion latency.
+    pub latency: Latency,
+}
+
 /// Counters of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionCounters {
@@ -228,6 +237,8 @@ pub struct DirectionCounters {
     pub bw: SampleStats,
     /// IOPS samples.
     pub iops: SampleStats,
+    /// Latency by priority; empty unless the job issues more than one priority.
+    pub priorities: Vec<PriorityLatency>,
 }
 
 /// CPU use of a worker.

@@ -15,8 +15,23 @@ pub struct RunResult {
     pub jobs: Vec<JobResult>,
     /// Block devices used, in order of first use.
     pub disks: Vec<DiskResult>,
+    /// CPU idleness, if it was profiled.
+    pub cpu_idle: Option<CpuIdle>,
     /// What the `ferrio` object of a JSON report holds; `None` leaves the object out.
     pub ferrio: Option<FerrioInfo>,
+}
+
+/// How idle the machine's CPUs were during the run (`--idle-prof`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuIdle {
+    /// Mean over all CPUs, per cent.
+    pub system_percent: f64,
+    /// Each CPU, per cent; empty unless asked for.
+    pub cpu_percent: Vec<f64>,
+    /// Mean duration of the calibrated unit of work, microseconds.
+    pub unit_mean_us: f64,
+    /// Standard deviation of that duration, microseconds.
+    pub unit_stddev_us: f64,
 }
 
 /// ferrio's own part of a result.
@@ -76,8 +91,12 @@ pub struct JobResult {
     pub options: Vec<(String, String)>,
     /// How to merge and show it.
     pub show: ShowSettings,
+    /// Priority word of its requests (class·2^13 + hint·2^3 + level); 0 if none was set.
+    pub priority: u32,
     /// What it counted.
     pub counters: JobCounters,
+    /// Steady-state detection, if it was asked for.
+    pub steady_state: Option<SteadyState>,
     /// What ended it, if an error did.
     pub error: Option<JobError>,
     /// Text recorded with the last error that was counted and ignored.
@@ -86,6 +105,59 @@ pub struct JobResult {
     pub eta_s: i64,
     /// Seconds since the run's start, rounded up.
     pub elapsed_s: u64,
+}
+
+/// What a steady-state detection watches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SteadyMetric {
+    /// Operations per second.
+    #[default]
+    Iops,
+    /// Bytes per second.
+    Bandwidth,
+    /// Mean completion latency.
+    Latency,
+}
+
+impl SteadyMetric {
+    /// The name that the `steadystate` option and reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            SteadyMetric::Iops => "iops",
+            SteadyMetric::Bandwidth => "bw",
+            SteadyMetric::Latency => "lat",
+        }
+    }
+}
+
+/// Result of a steady-state detection (`steadystate`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SteadyState {
+    /// What was watched.
+    pub metric: SteadyMetric,
+    /// The slope of the values was judged, not their largest deviation from the mean.
+    pub slope_mode: bool,
+    /// Limit and criterion are per cent of the mean.
+    pub percent: bool,
+    /// Limit that the criterion must fall below.
+    pub limit: f64,
+    /// `steadystate_duration`, seconds.
+    pub duration_s: u64,
+    /// The steady state was reached.
+    pub attained: bool,
+    /// Latest criterion.
+    pub criterion: f64,
+    /// Latest largest deviation from the mean.
+    pub max_deviation: f64,
+    /// Latest slope per interval.
+    pub slope: f64,
+    /// Operations per second of each interval, oldest first.
+    pub iops: Vec<u64>,
+    /// Bytes per second of each interval, oldest first.
+    pub bw: Vec<u64>,
+    /// Mean completion latency of each interval in nanoseconds, oldest first; empty unless
+    /// latency is watched.
+    pub lat_ns: Vec<u64>,
 }
 
 /// The job's options that decide how its result is merged and shown.
@@ -206,6 +278,12 @@ pub struct Progress {
     pub elapsed_s: u64,
     /// Remaining seconds; `None` is unknown.
     pub eta_s: Option<u64>,
+    /// No remaining time can ever be known (an engine without progress): dashes are shown.
+    pub endless: bool,
+    /// Sums of the minimum rates and the rates asked for, bytes per second, if any is set.
+    pub rate_limits: Option<(u64, u64)>,
+    /// Sums of the minimum and the wanted operations per second, if any is set.
+    pub iops_limits: Option<(u64, u64)>,
     /// Bytes per second in each direction since the last line.
     pub rate: [u64; 3],
     /// Operations per second in each direction since the last line.
@@ -216,4 +294,6 @@ pub struct Progress {
     pub kb_base: u32,
     /// `unit_base` of the first job.
     pub unit_base: u32,
+    /// `significant_figures` of the first job, for the limits.
+    pub significant_figures: u32,
 }
