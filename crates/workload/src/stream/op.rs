@@ -204,7 +204,8 @@ impl OpStream {
         // No draw can be foreseen, so nothing branches on it.
         let is_write = u64::from(self.mix_draws.percent()) > self.mix_percent[READ];
         let drawn = usize::from(is_write);
-        let percent = select_unpredictable(is_write, self.mix_percent[WRITE], self.mix_percent[READ]);
+        let percent =
+            select_unpredictable(is_write, self.mix_percent[WRITE], self.mix_percent[READ]);
         let threshold = issued.wrapping_mul(percent) / 100;
         self.mix_threshold = select_unpredictable(drawn == current, self.mix_threshold, threshold);
         self.mix_direction = drawn;
@@ -215,12 +216,12 @@ impl OpStream {
     #[inline(always)]
     pub fn issued(&mut self, op: &Op, queued: bool) {
         self.syncs.last = op.kind;
-        self.end.ops += 1;
         let direction = op.kind as usize;
         if direction > TRIM {
             return;
         }
         self.syncs.stale_offset = op.offset;
+        self.end.ops += 1;
         self.issued_ops[direction] += 1;
         if self.end.counts[direction] {
             self.end.bytes = self.end.bytes.saturating_add(op.len);
