@@ -23,16 +23,11 @@ const ROUNDS: u32 = 7;
 const PATTERNS: &[(&str, &str)] = &[
     ("sequential 4k", "--rw=read --bs=4k --size=1t"),
     ("sequential mixed 4k", "--rw=rw --bs=4k --size=1t"),
-    (
-        "sequential mixed 100",
-        "--rw=rw --rwmixread=100 --bs=4k --size=1t",
-    ),
-    (
-        "sequential mixed 99",
-        "--rw=rw --rwmixread=99 --bs=4k --size=1t",
-    ),
     ("random 4k, map of 1g", "--rw=randread --bs=4k --size=1g"),
-    ("random 4k, map of 8g", "--rw=randread --bs=4k --size=8g"),
+    (
+        "random 4k, map of 256g",
+        "--rw=randread --bs=4k --size=256g",
+    ),
     ("random 4k, map of 1t", "--rw=randread --bs=4k --size=1t"),
     (
         "random 4k, no map",

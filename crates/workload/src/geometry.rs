@@ -45,7 +45,7 @@ pub struct Plan {
 pub enum GeometryError {
     /// Neither `size` nor the files tell how much to do.
     #[error(
-        "job {job}: the files have no size of their own, so there is nothing to take the amount of I/O from: give size= or filesize="
+        "the files have no size of their own, so there is nothing to take the amount of I/O from: give size= or filesize="
     )]
     NeedsSize {
         /// The job's name.
@@ -53,7 +53,7 @@ pub enum GeometryError {
     },
     /// The start lies behind the end of the file.
     #[error(
-        "job {job}: file {file} ends at byte {end}, the I/O would start at {start}: give a smaller offset= or a larger size"
+        "file {file} ends at byte {end}, the I/O would start at {start}: give a smaller offset= or a larger size"
     )]
     BadOffset {
         /// The job's name.
@@ -67,7 +67,7 @@ pub enum GeometryError {
     },
     /// No file can take a single block.
     #[error(
-        "job {job}: the smallest block has {block} bytes, the range to work on only {size}: use a smaller bs= or a larger size="
+        "the smallest block has {block} bytes, the range to work on only {size}: use a smaller bs= or a larger size="
     )]
     BlockTooLarge {
         /// The job's name.
@@ -79,14 +79,14 @@ pub enum GeometryError {
     },
     /// `randrepeat=0` without `randseed`: the seeds have to be passed in.
     #[error(
-        "job {job}: randrepeat=0 without randseed= takes its seeds from the system, and none were passed"
+        "randrepeat=0 without randseed= takes its seeds from the system, and none were passed"
     )]
     NeedsSeeds {
         /// The job's name.
         job: String,
     },
     /// The sizes found do not match the job's files.
-    #[error("job {job}: {sizes} file sizes were passed for {files} files")]
+    #[error("{sizes} file sizes were passed for {files} files")]
     FileCount {
         /// The job's name.
         job: String,

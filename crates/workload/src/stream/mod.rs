@@ -90,6 +90,9 @@ pub trait FileEvents {
     fn open(&mut self, file: u32) -> bool;
     /// Closes a file. None of its operations is outstanding.
     fn close(&mut self, file: u32);
+    /// A file has come to its end, and will be closed when its last operation completes. Called
+    /// once before each [`FileEvents::close`]: logs of operations show the close here.
+    fn closing(&mut self, _file: u32) {}
     /// The file starts over without being opened again: its cached pages are to be dropped.
     fn invalidate(&mut self, file: u32);
 }
@@ -200,7 +203,7 @@ struct EndRules {
     /// Bytes issued in these directions.
     bytes: u64,
     number_ios: u64,
-    /// Operations issued.
+    /// Data operations issued.
     ops: u64,
     /// Bytes that an asynchronous engine may accept in a pass.
     pass_cap: u64,

@@ -216,12 +216,12 @@ impl OpStream {
     #[inline(always)]
     pub fn issued(&mut self, op: &Op, queued: bool) {
         self.syncs.last = op.kind;
-        self.end.ops += 1;
         let direction = op.kind as usize;
         if direction > TRIM {
             return;
         }
         self.syncs.stale_offset = op.offset;
+        self.end.ops += 1;
         self.issued_ops[direction] += 1;
         if self.end.counts[direction] {
             self.end.bytes = self.end.bytes.saturating_add(op.len);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{EndRules, FileEvents, Notice, OpKind, OpStream, StreamError};
+use super::{EndRules, FileEvents, Notice, OpStream, StreamError};
 
 /// What follows a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,14 +105,12 @@ impl OpStream {
             self.end.job_done = true;
         }
         let last_was_sync = self.syncs.last.direction().is_none();
+        // They do not count as the latest operation: a sync that is due by `fsync=` still comes.
         let files = if self.end.end_sync && !last_was_sync {
             self.files.len() as u32
         } else {
             0
         };
-        if files > 0 {
-            self.syncs.last = OpKind::Fsync;
-        }
         PassEnd {
             job_done: self.end.job_done,
             sync_files: 0..files,

@@ -2,7 +2,7 @@
 
 use ferrio_options::{FileService, JobSpec};
 
-use super::file::State;
+use super::file::{File, State};
 use super::{FileEvents, OpStream};
 use crate::rank::{RankDistribution, RankKind, ZetaCache};
 use crate::rng::Rng;
@@ -11,6 +11,10 @@ use crate::seeds::{Purpose, Seeds};
 /// Values of the distribution per file.
 const RANGES_PER_FILE: u64 = 1 << RANGE_SHIFT;
 const RANGE_SHIFT: u32 = 10;
+
+/// Draws of a skewed choice, after which any file that can be used is taken: those that can be
+/// drawn may all be unusable.
+const RANK_DRAWS_MAX: u32 = 100_000;
 
 /// How files take turns.
 #[derive(Debug)]
@@ -172,13 +176,18 @@ impl OpStream {
                     return Some(index);
                 }
             },
-            // These never mark a file as done unless it cannot be opened.
-            Service::Rank(distribution) => loop {
-                let index = ((distribution.next() >> RANGE_SHIFT) as usize).min(count - 1);
-                if !self.files[index].done {
-                    return Some(index);
+            // A file at its end is skipped until it is closed, and is then used again.
+            Service::Rank(distribution) => {
+                let takes = |file: &File| !file.done && file.state != State::Closing;
+                let first = self.files.iter().position(takes)?;
+                for _ in 0..RANK_DRAWS_MAX {
+                    let index = ((distribution.next() >> RANGE_SHIFT) as usize).min(count - 1);
+                    if takes(&self.files[index]) {
+                        return Some(index);
+                    }
                 }
-            },
+                Some(first)
+            }
         }
     }
 
@@ -207,6 +216,7 @@ impl OpStream {
             self.picker.done += 1;
         }
         file.state = State::Closing;
+        events.closing(index as u32);
         if file.outstanding == 0 {
             self.close_file(index, events);
         }
@@ -234,6 +244,9 @@ impl OpStream {
     pub fn close_all(&mut self, events: &mut impl FileEvents) {
         for index in 0..self.files.len() {
             if self.files[index].state != State::Closed {
+                if self.files[index].state == State::Open {
+                    events.closing(index as u32);
+                }
                 self.close_file(index, events);
             }
         }

@@ -25,7 +25,8 @@ impl FileEvents for Recorder {
         self.events.push(Event::Open(file));
         true
     }
-    fn close(&mut self, file: u32) {
+    fn close(&mut self, _file: u32) {}
+    fn closing(&mut self, file: u32) {
         self.events.push(Event::Close(file));
     }
     fn invalidate(&mut self, _file: u32) {}
@@ -65,6 +66,12 @@ impl Slots {
             self.pass_bytes += op.len;
         }
     }
+
+    fn reap_all(&mut self, stream: &mut OpStream) {
+        while !self.in_flight.is_empty() {
+            self.reap(stream);
+        }
+    }
 }
 
 /// What moves the data.
@@ -81,8 +88,8 @@ impl Device for () {
     fn issue(&mut self, _slot: usize, _op: &Op) {}
 }
 
-/// All events of a job, or those up to `op_limit` operations. Completions come in order, as late
-/// as the depth allows.
+/// All events of a job, or those up to `op_limit` operations. They complete in order,
+/// one whenever the queue is full.
 pub(crate) fn run(
     job: &JobSpec,
     plan: &Plan,
@@ -133,9 +140,7 @@ pub(crate) fn run(
                 slots.reap(&mut stream);
             }
         }
-        while !slots.in_flight.is_empty() {
-            slots.reap(&mut stream);
-        }
+        slots.reap_all(&mut stream);
         if ops >= op_limit {
             return Ok(recorder.events);
         }
