@@ -176,6 +176,18 @@ impl RandomMap {
         taken
     }
 
+    /// Frees a block.
+    pub(crate) fn release(&mut self, block: u64) {
+        if block >= self.blocks {
+            return;
+        }
+        let mut at = block as usize;
+        for level in 0..self.levels {
+            self.words[self.starts[level] + (at >> 6)] &= !(1 << (at & 63));
+            at >>= 6;
+        }
+    }
+
     /// Marks a full word of level 0 in the summaries.
     #[inline(never)]
     fn word_is_full(&mut self, mut at: usize) {
@@ -257,6 +269,9 @@ mod tests {
             map.take_one(block);
         }
         assert_eq!(map.free_from(5), None);
+        map.release(4000);
+        assert_eq!(map.free_from(5), Some(4000));
+        assert_eq!(map.free_from(4001), Some(4000));
         map.clear();
         assert_eq!(
             map.free_from(1 << 40),

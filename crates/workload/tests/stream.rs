@@ -279,6 +279,9 @@ fn each_trim_is_followed_by_its_write() -> Outcome {
         "--rw=trimwrite --bs=16k --size=4m --time_based",
         "--rw=randtrimwrite --bs=16k --size=4m --offset=3k --time_based",
         "--rw=trimwrite --bssplit=4k/50:16k/50 --size=1m --time_based",
+        // The same place again and again.
+        "--rw=trimwrite --bs=16k --size=16k --time_based",
+        "--rw=randtrimwrite --bs=16k --size=16k --norandommap --time_based",
     ] {
         let (job, plan) = planned(options)?;
         let all = ops(&run(&job, &plan, 2000, &mut ())?);

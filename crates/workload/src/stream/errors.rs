@@ -21,6 +21,12 @@ pub enum StreamError {
         /// Files of the job.
         files: usize,
     },
+    /// There is no memory for the list of files.
+    #[error("{files} files are more than fits in memory: use a smaller nrfiles=")]
+    TooManyFiles {
+        /// Files of the job.
+        files: usize,
+    },
     /// The memory of a random map cannot be had.
     #[error(
         "file {file}: the random map needs {bytes} bytes of memory, which are not available: use norandommap, random_generator=lfsr or softrandommap=1, or a smaller size="

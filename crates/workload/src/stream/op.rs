@@ -176,7 +176,7 @@ impl OpStream {
             }
         }
         if !PLAIN {
-            if self.random && self.trimwrite && direction == TRIM && offset == file.last[TRIM] {
+            if self.trimwrite && direction == TRIM && offset == file.last[TRIM] {
                 // Trimming the same place again: what tells trim from write must still differ.
                 file.last[WRITE] = file.last[WRITE].wrapping_sub(1);
             }
@@ -185,6 +185,7 @@ impl OpStream {
         file.last[direction] = offset;
         file.position[direction] = offset.wrapping_add(len);
         file.outstanding += 1;
+        self.picker.outstanding += 1;
         Some(Op {
             kind: OpKind::DATA[direction],
             file: index as u32,
@@ -238,8 +239,9 @@ impl OpStream {
             return;
         };
         file.outstanding = file.outstanding.saturating_sub(1);
+        self.picker.outstanding = self.picker.outstanding.saturating_sub(1);
         if file.state == State::Closing && file.outstanding == 0 {
-            self.picker.to_close += 1;
+            self.picker.to_close.push(op.file);
         }
         if self.syncs.keeps_ranges {
             self.note_written(op);

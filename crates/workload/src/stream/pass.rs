@@ -52,7 +52,7 @@ impl OpStream {
     /// `completed_bytes` counts per direction, since the job's start or the end of its ramp.
     pub fn begin_pass(&mut self, completed_bytes: [u64; 3], events: &mut impl FileEvents) -> bool {
         let completed = completed_bytes.into_iter().fold(0, u64::saturating_add);
-        let all_files_done = self.picker.done >= self.files.len();
+        let all_files_done = self.picker.all_done(self.files.len());
         if self.verdict.is_some() || !self.end.another_pass(completed, all_files_done) {
             return false;
         }
@@ -65,7 +65,7 @@ impl OpStream {
                 file.outstanding = 0;
                 file.base = file.start;
             }
-            self.picker.done = 0;
+            self.picker.restart();
             if self.reseeds {
                 self.reseed();
             }

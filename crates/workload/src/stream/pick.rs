@@ -4,6 +4,7 @@ use ferrio_options::{FileService, JobSpec};
 
 use super::file::{File, State};
 use super::{FileEvents, OpStream};
+use crate::map::RandomMap;
 use crate::rank::{RankDistribution, RankKind, ZetaCache};
 use crate::rng::Rng;
 use crate::seeds::{Purpose, Seeds};
@@ -11,6 +12,9 @@ use crate::seeds::{Purpose, Seeds};
 /// Values of the distribution per file.
 const RANGES_PER_FILE: u64 = 1 << RANGE_SHIFT;
 const RANGE_SHIFT: u32 = 10;
+
+/// Turns without an answer after which the caller is asked to wait, so that it can look at the time.
+const TURNS_MAX: usize = 4096;
 
 /// Draws of a skewed choice, after which any file that can be used is taken: those that can be
 /// drawn may all be unusable.
@@ -63,10 +67,17 @@ pub(super) struct Picker {
     turns_left: u64,
     /// Files that may be open at a time.
     open_max: usize,
-    pub(super) open: usize,
-    pub(super) done: usize,
-    /// Closing files whose last operation completed.
-    pub(super) to_close: usize,
+    open: usize,
+    done: usize,
+    closing: usize,
+    /// Files that are done, and files that are not open: with many files, most turns would go by
+    /// files that cannot be used.
+    done_files: RandomMap,
+    shut_files: RandomMap,
+    /// Closing files whose last operation completed; has room for all files.
+    pub(super) to_close: Vec<u32>,
+    /// Operations handed out and not completed, of all files.
+    pub(super) outstanding: u64,
 }
 
 /// Answer of the choice.
@@ -77,7 +88,8 @@ pub(super) enum Pick {
 }
 
 impl Picker {
-    pub(super) fn new(job: &JobSpec, files: usize, wide: bool, seeds: &Seeds) -> Self {
+    /// The choice among `files`; `None` when there is no memory for so many.
+    pub(super) fn new(job: &JobSpec, files: usize, wide: bool, seeds: &Seeds) -> Option<Self> {
         let spec = job.target.service;
         let count = match spec {
             FileService::RoundRobin { count }
@@ -85,7 +97,9 @@ impl Picker {
             | FileService::Random { count } => count,
             FileService::Zipf { .. } | FileService::Pareto { .. } | FileService::Normal { .. } => 1,
         };
-        Picker {
+        let mut shut_files = RandomMap::new(files as u64)?;
+        shut_files.take(0, files as u64);
+        Some(Picker {
             spec,
             service: Service::new(spec, files, wide, seeds),
             count: u64::from(count.max(1)),
@@ -98,13 +112,34 @@ impl Picker {
             },
             open: 0,
             done: 0,
-            to_close: 0,
-        }
+            closing: 0,
+            done_files: RandomMap::new(files as u64)?,
+            shut_files,
+            to_close: Vec::with_capacity(files),
+            outstanding: 0,
+        })
     }
 
     /// Starts the choice's draws over; cursor and file in service stay.
     pub(super) fn reseed(&mut self, files: usize, wide: bool, seeds: &Seeds) {
         self.service = Service::new(self.spec, files, wide, seeds);
+    }
+
+    /// A new pass: no file is done.
+    pub(super) fn restart(&mut self) {
+        self.done = 0;
+        self.done_files.clear();
+        self.outstanding = 0;
+    }
+
+    /// Whether all files are done.
+    pub(super) fn all_done(&self, files: usize) -> bool {
+        self.done >= files
+    }
+
+    fn set_done(&mut self, index: usize) {
+        self.done += 1;
+        self.done_files.take_one(index as u64);
     }
 
     /// Files that end are used again at once.
@@ -116,18 +151,17 @@ impl Picker {
 impl OpStream {
     /// Chooses a file and opens it if need be.
     pub(super) fn pick_file(&mut self, events: &mut impl FileEvents) -> Pick {
-        if self.picker.to_close > 0 {
+        if !self.picker.to_close.is_empty() {
             self.close_ended(events);
         }
-        // A file that cannot be opened counts as done, so the number of turns is bounded.
-        loop {
-            if self.picker.done >= self.files.len() {
+        // A file that cannot be opened counts as done, so they run out. Where nothing is
+        // outstanding, busy turns are taken here: nothing but time would pass between them.
+        for _ in 0..TURNS_MAX.max(self.files.len()) {
+            if self.picker.all_done(self.files.len()) {
                 return Pick::None;
             }
-            if let Some(current) = self
-                .picker
-                .in_service
-                .filter(|file| self.files[*file].state == State::Open)
+            if let Some(current) = self.picker.in_service
+                && self.files[current].state == State::Open
             {
                 if matches!(self.picker.service, Service::Sequential) {
                     return Pick::File(current);
@@ -140,35 +174,38 @@ impl OpStream {
             let Some(index) = self.candidate() else {
                 return Pick::Busy;
             };
-            match self.files[index].state {
-                State::Open => {}
-                State::Closing => return Pick::Busy,
-                State::Closed if self.picker.open >= self.picker.open_max => return Pick::Busy,
-                State::Closed => {
-                    if !self.open_file(index, events) {
-                        continue;
+            if self.files[index].state != State::Open {
+                if self.picker.open >= self.picker.open_max {
+                    if self.picker.outstanding > 0 {
+                        return Pick::Busy;
                     }
+                    continue;
+                }
+                if !self.open_file(index, events) {
+                    continue;
                 }
             }
             self.picker.in_service = Some(index);
             self.picker.turns_left = self.picker.count - 1;
             return Pick::File(index);
         }
+        Pick::Busy
     }
 
-    /// A file that is not done; there is one.
+    /// The next file by the service's rule that is not done nor closing.
     fn candidate(&mut self) -> Option<usize> {
         let count = self.files.len();
-        match &mut self.picker.service {
+        let picker = &mut self.picker;
+        match &mut picker.service {
             Service::RoundRobin | Service::Sequential => {
-                for _ in 0..count {
-                    let index = self.picker.cursor;
-                    self.picker.cursor = if index + 1 == count { 0 } else { index + 1 };
-                    if !self.files[index].done {
-                        return Some(index);
-                    }
+                let mut index = picker.done_files.free_from(picker.cursor as u64)?;
+                if picker.outstanding == 0 && picker.open >= picker.open_max {
+                    // All files up to the next open one would be passed by as busy.
+                    index = picker.shut_files.free_from(picker.cursor as u64)?;
                 }
-                None
+                let index = index as usize;
+                picker.cursor = if index + 1 == count { 0 } else { index + 1 };
+                Some(index)
             }
             Service::Random(draws) => loop {
                 let index = (draws.scaled(count as f64) as usize).min(count - 1);
@@ -178,15 +215,17 @@ impl OpStream {
             },
             // A file at its end is skipped until it is closed, and is then used again.
             Service::Rank(distribution) => {
+                if picker.done + picker.closing >= count {
+                    return None;
+                }
                 let takes = |file: &File| !file.done && file.state != State::Closing;
-                let first = self.files.iter().position(takes)?;
                 for _ in 0..RANK_DRAWS_MAX {
                     let index = ((distribution.next() >> RANGE_SHIFT) as usize).min(count - 1);
                     if takes(&self.files[index]) {
                         return Some(index);
                     }
                 }
-                Some(first)
+                self.files.iter().position(takes)
             }
         }
     }
@@ -194,12 +233,13 @@ impl OpStream {
     fn open_file(&mut self, index: usize, events: &mut impl FileEvents) -> bool {
         if !events.open(index as u32) {
             self.files[index].done = true;
-            self.picker.done += 1;
+            self.picker.set_done(index);
             return false;
         }
         self.files[index].rewind();
         self.files[index].state = State::Open;
         self.picker.open += 1;
+        self.picker.shut_files.release(index as u64);
         self.single_open = self.files.len() == 1;
         true
     }
@@ -213,9 +253,10 @@ impl OpStream {
             file.rewind();
         } else {
             file.done = true;
-            self.picker.done += 1;
+            self.picker.set_done(index);
         }
         file.state = State::Closing;
+        self.picker.closing += 1;
         events.closing(index as u32);
         if file.outstanding == 0 {
             self.close_file(index, events);
@@ -223,8 +264,13 @@ impl OpStream {
     }
 
     fn close_file(&mut self, index: usize, events: &mut impl FileEvents) {
-        self.files[index].state = State::Closed;
+        let file = &mut self.files[index];
+        if file.state == State::Closing {
+            self.picker.closing -= 1;
+        }
+        file.state = State::Closed;
         self.picker.open -= 1;
+        self.picker.shut_files.take_one(index as u64);
         self.single_open = false;
         events.close(index as u32);
     }
@@ -232,25 +278,23 @@ impl OpStream {
     /// Closes files that ended and have no operation outstanding any more.
     #[cold]
     pub(super) fn close_ended(&mut self, events: &mut impl FileEvents) {
-        for index in 0..self.files.len() {
-            if self.files[index].state == State::Closing && self.files[index].outstanding == 0 {
-                self.close_file(index, events);
-            }
+        for at in 0..self.picker.to_close.len() {
+            let index = self.picker.to_close[at] as usize;
+            self.close_file(index, events);
         }
-        self.picker.to_close = 0;
+        self.picker.to_close.clear();
     }
 
     /// Closes every open file, in index order: at the start of a pass, and at the end of the job.
     pub fn close_all(&mut self, events: &mut impl FileEvents) {
-        for index in 0..self.files.len() {
-            if self.files[index].state != State::Closed {
-                if self.files[index].state == State::Open {
-                    events.closing(index as u32);
-                }
-                self.close_file(index, events);
+        while let Some(index) = self.picker.shut_files.free_from(0) {
+            let index = index as usize;
+            if self.files[index].state == State::Open {
+                events.closing(index as u32);
             }
+            self.close_file(index, events);
         }
-        self.picker.to_close = 0;
+        self.picker.to_close.clear();
     }
 
     /// Whether a file is open.

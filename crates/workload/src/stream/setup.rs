@@ -100,7 +100,8 @@ impl OpStream {
         let rng = |purpose: Purpose| Rng::new(seeds[purpose as usize], wide);
         let taus = |purpose: Purpose| Taus32::new(seeds[purpose as usize]);
         let syncs = Syncs::new(pattern);
-        let picker = Picker::new(job, count, wide, &seeds);
+        let picker = Picker::new(job, count, wide, &seeds)
+            .ok_or_else(|| StreamError::TooManyFiles { files: count })?;
         let rare = Rare::new(job, plan, &taus, &picker);
         let plain = !syncs.any()
             && !pattern.trimwrite()

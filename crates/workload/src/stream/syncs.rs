@@ -60,6 +60,7 @@ impl OpStream {
     pub(super) fn sync_due(&mut self, index: usize) -> Option<Op> {
         let kind = self.syncs.due(self.issued_ops[WRITE])?;
         self.files[index].outstanding += 1;
+        self.picker.outstanding += 1;
         Some(Op {
             kind,
             file: index as u32,
