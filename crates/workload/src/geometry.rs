@@ -78,9 +78,7 @@ pub enum GeometryError {
         block: u64,
     },
     /// `randrepeat=0` without `randseed`: the seeds have to be passed in.
-    #[error(
-        "randrepeat=0 without randseed= takes its seeds from the system, and none were passed"
-    )]
+    #[error("randrepeat=0 without randseed= takes its seeds from the system, and none were passed")]
     NeedsSeeds {
         /// The job's name.
         job: String,

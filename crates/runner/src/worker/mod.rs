@@ -359,6 +359,7 @@ impl<E: Engine> IoLoop<'_, E> {
                     self.unlink_files();
                 }
             }
+            self.files.begin_pass();
             let before = self.completed_bytes().iter().sum::<u64>();
             self.page.phase_start_ns.set(self.now_ns);
             self.pass();

@@ -32,6 +32,8 @@ pub(super) struct FileTable<'a> {
     open: Vec<Option<OwnedFd>>,
     /// Descriptor per file, or one of the two marks: what the hot loop reads.
     pub(super) fds: Vec<RawFd>,
+    /// Flushed since the pass began: a close need not do it again.
+    flushed: Vec<bool>,
     /// Files opened since the engine was last told.
     pub(super) newly_opened: Vec<u32>,
     /// The first failure to open.
@@ -59,6 +61,7 @@ impl<'a> FileTable<'a> {
             pinned: false,
             open: (0..count).map(|_| None).collect(),
             fds: vec![CLOSED; count],
+            flushed: vec![false; count],
             newly_opened: Vec::new(),
             failure: None,
             warnings: Vec::new(),
@@ -87,6 +90,25 @@ impl<'a> FileTable<'a> {
         }
     }
 
+    /// A pass begins: what is written now is not flushed.
+    pub(super) fn begin_pass(&mut self) {
+        self.flushed.fill(false);
+    }
+
+    /// `fsync_on_close`, where it was not done at the end of the pass.
+    fn flush_before_close(&mut self, index: usize) {
+        let wanted = self.job.pattern.fsync_on_close && self.job.pattern.writes;
+        if !wanted || std::mem::replace(&mut self.flushed[index], true) {
+            return;
+        }
+        if let Some(fd) = &self.open[index]
+            && let Err(error) = rustix::fs::fsync(fd)
+        {
+            let failure = failure!(error.raw_os_error(), "fsync_on_close");
+            self.failure.get_or_insert(failure);
+        }
+    }
+
     /// Size of a file as the job knows it.
     pub(super) fn real_size(&self, file: u32) -> u64 {
         self.plan.files[file as usize].real_size
@@ -105,6 +127,7 @@ impl<'a> FileTable<'a> {
         let Some(fd) = &self.open[file as usize] else {
             return Ok(());
         };
+        self.flushed[file as usize] = true;
         rustix::fs::fsync(fd).map_err(|error| {
             let shown = self.job.target.files[file as usize].display();
             failure!(error.raw_os_error(), "end_fsync").advise(format!("flushing {shown} failed"))
@@ -286,6 +309,7 @@ impl FileEvents for FileTable<'_> {
         }
         let index = file as usize;
         if self.fds[index] != CLOSED {
+            self.flush_before_close(index);
             self.fds[index] = CLOSED;
             self.open[index] = None;
             self.page.open_files.set(self.page.open_files.get() - 1);

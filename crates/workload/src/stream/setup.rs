@@ -101,7 +101,7 @@ impl OpStream {
         let taus = |purpose: Purpose| Taus32::new(seeds[purpose as usize]);
         let syncs = Syncs::new(pattern);
         let picker = Picker::new(job, count, wide, &seeds)
-            .ok_or_else(|| StreamError::TooManyFiles { files: count })?;
+            .ok_or(StreamError::TooManyFiles { files: count })?;
         let rare = Rare::new(job, plan, &taus, &picker);
         let plain = !syncs.any()
             && !pattern.trimwrite()
