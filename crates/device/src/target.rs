@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Number of a device as the kernel counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -115,24 +115,25 @@ pub fn block_size_bytes(path: &Path) -> io::Result<u64> {
 /// Whether making `path` would leave a plain file in the file system of device nodes: almost
 /// always a misspelt device name, and the file would eat memory.
 pub fn would_litter_dev(path: &Path) -> bool {
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+    let Some(parent) = path.ancestors().skip(1).find_map(existing) else {
+        return false;
     };
-    match (fs::metadata(parent), fs::metadata("/dev")) {
-        (Ok(parent), Ok(dev)) => parent.dev() == dev.dev() && is_below_dev(path),
+    match (fs::metadata(&parent), fs::metadata("/dev")) {
+        // The device numbers alone do not tell when `/dev` is an ordinary directory of the root
+        // file system (a chroot, an image being built).
+        (Ok(metadata), Ok(dev)) => metadata.dev() == dev.dev() && parent.starts_with("/dev"),
         _ => false,
     }
 }
 
-/// The device numbers alone do not tell when `/dev` is an ordinary directory of the root file
-/// system (a chroot, an image being built).
-fn is_below_dev(path: &Path) -> bool {
-    let parent = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    fs::canonicalize(parent).is_ok_and(|parent| parent.starts_with("/dev"))
+/// The directory without links, if it exists; the empty path is the current one.
+fn existing(directory: &Path) -> Option<PathBuf> {
+    let directory = if directory.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        directory
+    };
+    fs::canonicalize(directory).ok()
 }
 
 #[cfg(test)]
@@ -142,6 +143,7 @@ mod tests {
     #[test]
     fn files_below_dev_are_litter_but_not_those_of_other_mounts() {
         assert!(would_litter_dev(Path::new("/dev/nosuchdisk9")));
+        assert!(would_litter_dev(Path::new("/dev/nosuchmapper/disk")));
         assert!(!would_litter_dev(Path::new("/tmp/nosuchdisk9")));
         assert!(!would_litter_dev(Path::new("nosuchdisk9")));
         let shm = Path::new("/dev/shm");

@@ -187,11 +187,13 @@ pub trait Engine {
     fn queue(&mut self, slot: u32, request: &Request) -> Queued;
 
     /// Hands accepted requests to the kernel. `submitted` is called once per system call with
-    /// the slots that it took, in order.
+    /// the slots that it took, in order. Synchronous engines have nothing to hand over.
     ///
     /// # Errors
     /// When the kernel refuses the batch as a whole.
-    fn commit(&mut self, submitted: &mut impl FnMut(&[u32])) -> Result<(), EngineError>;
+    fn commit(&mut self, _submitted: &mut impl FnMut(&[u32])) -> Result<(), EngineError> {
+        Ok(())
+    }
 
     /// Appends between `min` and `max` completions to `completions`, waiting for the first
     /// `min`. `min` is at most the number of outstanding requests. Requests that a partial
@@ -201,11 +203,13 @@ pub trait Engine {
     /// When waiting fails.
     fn reap(
         &mut self,
-        min: u32,
-        max: u32,
-        completions: &mut Vec<Completion>,
-        submitted: &mut impl FnMut(&[u32]),
-    ) -> Result<(), EngineError>;
+        _min: u32,
+        _max: u32,
+        _completions: &mut Vec<Completion>,
+        _submitted: &mut impl FnMut(&[u32]),
+    ) -> Result<(), EngineError> {
+        Ok(())
+    }
 
     /// Makes the job's files known before the first I/O (registered files).
     ///

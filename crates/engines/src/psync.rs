@@ -4,7 +4,7 @@
 //! (`EINTR`) and `EAGAIN` are ordinary errors, as with fio's engines of these names.
 
 use crate::file_ops::{errno, run_at_once};
-use crate::{Capabilities, Completion, Engine, EngineError, Kind, Outcome, Queued, Request};
+use crate::{Capabilities, Engine, Kind, Outcome, Queued, Request};
 
 /// Positional reads and writes.
 #[derive(Debug, Default)]
@@ -54,20 +54,6 @@ impl Engine for Psync {
             }
             _ => run_at_once(request),
         })
-    }
-
-    fn commit(&mut self, _: &mut impl FnMut(&[u32])) -> Result<(), EngineError> {
-        Ok(())
-    }
-
-    fn reap(
-        &mut self,
-        _: u32,
-        _: u32,
-        _: &mut Vec<Completion>,
-        _: &mut impl FnMut(&[u32]),
-    ) -> Result<(), EngineError> {
-        Ok(())
     }
 }
 
@@ -125,19 +111,5 @@ impl Engine for Seeking {
             Kind::Read | Kind::Write => self.transfer(request),
             _ => run_at_once(request),
         })
-    }
-
-    fn commit(&mut self, _: &mut impl FnMut(&[u32])) -> Result<(), EngineError> {
-        Ok(())
-    }
-
-    fn reap(
-        &mut self,
-        _: u32,
-        _: u32,
-        _: &mut Vec<Completion>,
-        _: &mut impl FnMut(&[u32]),
-    ) -> Result<(), EngineError> {
-        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// What stands at a path.
@@ -38,8 +38,6 @@ pub trait Host {
     fn kind(&self, path: &Path) -> PathKind;
     /// What stands at `path` after links are followed.
     fn target_kind(&self, path: &Path) -> PathKind;
-    /// Number of the device that holds `path`, links followed.
-    fn device_of(&self, path: &Path) -> Option<u64>;
     /// All regular files below `dir`, links not followed, in directory order.
     fn files_below(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
     /// Number of configured CPUs, at least 1.
@@ -88,10 +86,6 @@ impl Host for SystemHost {
 
     fn target_kind(&self, path: &Path) -> PathKind {
         std::fs::metadata(path).map_or(PathKind::Missing, |m| kind_of(m.file_type()))
-    }
-
-    fn device_of(&self, path: &Path) -> Option<u64> {
-        std::fs::metadata(path).ok().map(|m| m.dev())
     }
 
     fn files_below(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {

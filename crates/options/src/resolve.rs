@@ -2,7 +2,6 @@
 //! order, and the checks that go with it.
 
 use crate::draft::{DistributionKind, Draft, ZoneMode, ZonedAmount};
-use crate::host::{Host, PathKind};
 use crate::spec::{Amount, BlockSize, Direction, Distribution, EngineSpec, SplitEntry, Strided};
 use crate::table;
 
@@ -21,14 +20,13 @@ pub(crate) struct Findings {
 }
 
 /// Settings of the invocation that the rules look at.
-pub(crate) struct Rules<'a> {
-    pub(crate) host: &'a dyn Host,
+pub(crate) struct Rules {
     pub(crate) readonly: bool,
 }
 
 /// Fills in every derived setting of `draft`. File names are made already, job number, clone
 /// index and group come later. Runs for a section, and again for each of its clones.
-pub(crate) fn resolve(draft: &mut Draft, rules: &Rules<'_>, findings: &mut Findings) {
+pub(crate) fn resolve(draft: &mut Draft, rules: &Rules, findings: &mut Findings) {
     buffers(draft);
     engine(draft, findings);
     readonly(draft, rules, findings);
@@ -38,7 +36,7 @@ pub(crate) fn resolve(draft: &mut Draft, rules: &Rules<'_>, findings: &mut Findi
     delays(draft);
     unaligned(draft, findings);
     queue(draft, findings);
-    files(draft, rules, findings);
+    files(draft);
     run_time(draft, findings);
     size(draft);
     caches(draft);
@@ -98,7 +96,7 @@ pub(crate) fn unknown_engine(name: &str) -> String {
     )
 }
 
-fn readonly(draft: &Draft, rules: &Rules<'_>, findings: &mut Findings) {
+fn readonly(draft: &Draft, rules: &Rules, findings: &mut Findings) {
     let pattern = &draft.spec.pattern;
     if rules.readonly && (pattern.writes || pattern.trims) {
         findings.errors.push(format!(
@@ -260,7 +258,7 @@ fn queue(draft: &mut Draft, findings: &mut Findings) {
     }
 }
 
-fn files(draft: &mut Draft, rules: &Rules<'_>, findings: &mut Findings) {
+fn files(draft: &mut Draft) {
     let target = &mut draft.spec.target;
     let known = u32::try_from(target.files.len()).unwrap_or(u32::MAX);
     target.nrfiles = target.nrfiles.min(known);
@@ -268,29 +266,6 @@ fn files(draft: &mut Draft, rules: &Rules<'_>, findings: &mut Findings) {
     target.files.truncate(target.nrfiles as usize);
     if target.openfiles == 0 || target.openfiles > target.nrfiles {
         target.openfiles = target.nrfiles;
-    }
-    if draft.spec.engine.diskless() {
-        return;
-    }
-    let dev = rules.host.device_of(std::path::Path::new("/dev"));
-    for path in &draft.spec.target.files {
-        // A misspelled device must not become a plain file in memory. Other file systems below
-        // /dev, as /dev/shm, are places for files like any other.
-        if !path.starts_with("/dev") || rules.host.kind(path) != PathKind::Missing {
-            continue;
-        }
-        let parent = path
-            .parent()
-            .and_then(|parent| rules.host.device_of(parent));
-        if dev.is_some() && (parent.is_none() || parent == dev) {
-            let text = format!(
-                "'{}': no such device (option 'filename'); plain files are not created in /dev",
-                path.display()
-            );
-            if !findings.errors.contains(&text) {
-                findings.errors.push(text);
-            }
-        }
     }
 }
 

@@ -181,7 +181,6 @@ impl<'a> Session<'a> {
             findings.errors.push(why);
         }
         let rules = Rules {
-            host: self.host,
             readonly: self.readonly,
         };
         resolve::resolve(draft, &rules, &mut findings);

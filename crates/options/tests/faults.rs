@@ -10,27 +10,6 @@ use common::{
 };
 use ferrio_options::{Outcome, PathKind, Severity};
 
-/// Plain files are not made among the devices; other file systems below /dev are fine.
-#[test]
-fn a_misspelled_device_is_no_file() {
-    let parsed = parse_line(
-        "--name=w --filename=/dev/nosuchdisk9 --rw=write --bs=4k --size=64k",
-        &FakeHost::default(),
-    );
-    assert_eq!(status(&parsed), 1);
-    assert!(errors(&parsed)[0].contains("no such device"));
-    for good in ["/dev/shm/file", "/dev/null", "/tmp/dev/x"] {
-        let line = format!("--name=w --filename={good} --rw=write --size=64k");
-        assert_eq!(
-            status(&parse_line(&line, &FakeHost::default())),
-            0,
-            "{good}"
-        );
-    }
-    let null = "--name=w --ioengine=null --filename=/dev/nosuchdisk9 --size=64k";
-    assert_eq!(status(&parse_line(null, &FakeHost::default())), 0);
-}
-
 #[test]
 fn an_unescaped_colon_is_worth_a_warning() {
     let host = FakeHost::default().with_file("a:b", "");

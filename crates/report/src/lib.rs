@@ -77,16 +77,6 @@ fn date(timestamp_ms: u64, zone: &TimeZone) -> String {
         .to_string()
 }
 
-/// The system's text for an error number.
-fn error_text(code: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(code).to_string();
-    // The standard library appends the number, which reports show elsewhere.
-    match text.rsplit_once(" (os error ") {
-        Some((text, _)) => text.to_string(),
-        None => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,11 +89,5 @@ mod tests {
         let east = TimeZone::fixed(jiff::tz::offset(2));
         assert_eq!(date(1_700_000_000_123, &east), "Wed Nov 15 00:13:20 2023");
         assert!(date(u64::MAX, &utc).ends_with("9999"));
-    }
-
-    #[test]
-    fn error_texts() {
-        assert_eq!(error_text(5), "Input/output error");
-        assert_eq!(error_text(0), "Success");
     }
 }

@@ -8,7 +8,7 @@ use ferrio_stats::{CpuIdle, RunResult, ShowSettings, SteadyMetric, UnifiedShow};
 
 use crate::normal_latency::{distribution, latency_line, percentile_block};
 use crate::number::{Unit, is_binary, scaled};
-use crate::{RenderOptions, date, error_text};
+use crate::{RenderOptions, date};
 
 /// Renders a run for people. The text begins with an empty line; a run without jobs has none.
 ///
@@ -52,7 +52,7 @@ fn entry_block(summary: &EntrySummary, date: &str) -> String {
             "     errors    : total={}, first_error={}/<{}>\n",
             entry.counters.total_errors,
             entry.counters.first_error,
-            error_text(entry.counters.first_error)
+            ferrio_stats::error_text(entry.counters.first_error)
         );
     }
     if entry.show.latency_depth != 0 {

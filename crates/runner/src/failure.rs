@@ -2,15 +2,6 @@
 
 use crate::link::Failure;
 
-/// The system's text for an error number, without Rust's suffix.
-pub fn strerror(code: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(code).to_string();
-    match text.rfind(" (os error ") {
-        Some(at) => text[..at].to_string(),
-        None => text,
-    }
-}
-
 impl Failure {
     /// A failure seen at `file`:`line`. Use the [`failure!`](crate::failure!) macro.
     pub fn at(file: &str, line: u32, code: i32, label: &str, message: &str) -> Failure {
@@ -58,7 +49,7 @@ impl Failure {
 macro_rules! failure {
     ($code:expr, $label:expr) => {{
         let code = $code;
-        let text = $crate::failure::strerror(code);
+        let text = ::ferrio_stats::error_text(code);
         $crate::link::Failure::at(file!(), line!(), code, &$label, &text)
     }};
     ($code:expr, $label:expr, $($message:tt)+) => {
@@ -68,11 +59,10 @@ macro_rules! failure {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     #[test]
     fn the_text_is_the_systems_alone() {
-        assert_eq!(strerror(28), "No space left on device");
+        assert_eq!(ferrio_stats::error_text(28), "No space left on device");
         let failure = failure!(28, "xfer");
         let text = failure.text();
         assert!(text.starts_with("file:failure.rs:"), "{text}");

@@ -235,7 +235,7 @@ fn reserve(
                     format!(
                         "the space of {size} bytes could not be reserved ({}); the job may run \
                          out of it",
-                        failure::strerror(code)
+                        ferrio_stats::error_text(code)
                     ),
                 );
             }

@@ -65,6 +65,16 @@ pub struct Message {
     pub text: String,
 }
 
+/// The system's text for an error number, as reports and messages show it.
+pub fn error_text(code: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(code).to_string();
+    // The standard library appends the number, which is shown elsewhere.
+    match text.rsplit_once(" (os error ") {
+        Some((text, _)) => text.to_string(),
+        None => text,
+    }
+}
+
 /// Why a job failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobError {

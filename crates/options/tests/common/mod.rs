@@ -78,14 +78,6 @@ impl Host for FakeHost {
     fn target_kind(&self, path: &Path) -> PathKind {
         self.kind(path)
     }
-    fn device_of(&self, path: &Path) -> Option<u64> {
-        match self.kind(path) {
-            PathKind::Missing => None,
-            _ if path.starts_with("/dev/shm") => Some(3),
-            _ if path.starts_with("/dev") => Some(2),
-            _ => Some(1),
-        }
-    }
     fn files_below(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
         if self.kind(dir) != PathKind::Directory {
             return Err(io::ErrorKind::NotFound.into());

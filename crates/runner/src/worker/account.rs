@@ -223,7 +223,7 @@ impl<E: Engine> IoLoop<'_, E> {
         format!(
             "io_u error on file {}: {}: {} offset={}, buflen={}",
             self.name_of(op.file),
-            failure::strerror(code),
+            ferrio_stats::error_text(code),
             word_of(op.kind),
             op.offset,
             op.len

@@ -254,7 +254,7 @@ impl<'a> FileTable<'a> {
             return;
         }
         let shown = self.job.target.files[index].display();
-        let text = failure::strerror(code_of(&error));
+        let text = ferrio_stats::error_text(code_of(&error));
         self.warnings.push(match error.raw_os_error() {
             Some(libc::EACCES) => format!(
                 "the cache of {shown} was not dropped: only root may; reads may come from memory"
