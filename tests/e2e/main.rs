@@ -5,6 +5,7 @@
 mod bad_input;
 mod cloud_commands;
 mod fio_pairs;
+mod fuse;
 mod lifecycle;
 mod output;
 mod safety;

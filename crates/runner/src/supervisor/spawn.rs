@@ -1,6 +1,7 @@
 //! Starting workers: a process each, or threads of one host process.
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,10 +14,11 @@ use rustix::process::{
 
 use super::Supervisor;
 use super::job::{Death, Phase};
-use crate::link::{self, ToHost};
+use crate::failure;
+use crate::link::{self, FromWorker, ToHost};
 use crate::page::State;
 use crate::sys::{self, Fork};
-use crate::worker;
+use crate::worker::{self, Assignment};
 
 /// Exit status of a worker whose code panicked (Rust's own).
 const PANICKED: i32 = 101;
@@ -31,6 +33,36 @@ pub(super) struct ThreadHost {
     control: UnixStream,
     /// Our ends of the links of jobs not started yet.
     links: BTreeMap<usize, UnixStream>,
+}
+
+/// Lets go of the supervisor's standard streams: a worker that is stuck in the kernel must not
+/// keep whoever reads them waiting. Workers speak over their links.
+fn leave_streams() {
+    let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") else {
+        return;
+    };
+    let _ = rustix::stdio::dup2_stdin(&null);
+    let _ = rustix::stdio::dup2_stdout(&null);
+    let _ = rustix::stdio::dup2_stderr(&null);
+}
+
+/// Runs a worker; a panic in it becomes the job's error, told over the link.
+fn run_guarded(assignment: Assignment<'_>) -> i32 {
+    let Ok(mut link) = assignment.link.try_clone() else {
+        return libc::EMFILE;
+    };
+    catch_unwind(AssertUnwindSafe(|| worker::run(assignment))).unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        let failure = failure!(PANICKED, "worker", "internal error: {message}")
+            .advise("this is a fault of ferrio: please report it with the command line");
+        let _ = link::send(&mut link, &FromWorker::Failed(failure));
+        let _ = link::send(&mut link, &FromWorker::Done);
+        PANICKED
+    })
 }
 
 impl Supervisor<'_> {
@@ -57,8 +89,7 @@ impl Supervisor<'_> {
                 self.become_worker(parent, &[page]);
                 let (clock, readonly) = (self.clock, self.spec.readonly);
                 let assignment = self.jobs[index].assignment(theirs, clock, readonly);
-                let result = catch_unwind(AssertUnwindSafe(|| worker::run(assignment)));
-                sys::exit_child(result.map_or(PANICKED, |code| code & 0xff))
+                sys::exit_child(run_guarded(assignment) & 0xff)
             }
         }
     }
@@ -71,6 +102,7 @@ impl Supervisor<'_> {
             sys::exit_child(PANICKED);
         }
         let _ = setsid();
+        leave_streams();
         self.signals.hand_to_worker(pages);
         for job in &mut self.jobs {
             job.link = None;
@@ -143,10 +175,7 @@ impl Supervisor<'_> {
         std::thread::scope(|scope| {
             while let Ok(ToHost::Start(index)) = link::receive(&mut control) {
                 if let Some(assignment) = assignments.remove(&(index as usize)) {
-                    scope.spawn(move || {
-                        // A panic ends this worker alone; its link closes without a word.
-                        let _ = catch_unwind(AssertUnwindSafe(|| worker::run(assignment)));
-                    });
+                    scope.spawn(move || run_guarded(assignment));
                 }
             }
         });
