@@ -112,6 +112,25 @@ fn the_override_writes() {
         &offset,
     ];
     run(dir.path(), &args).expect(0);
+    // A job file cannot give the permission.
+    let file = format!(
+        "[w]\nallow_mounted_write=1\nfilename={}\nrw=write\nbs=4k\nsize=4k\n",
+        device.path
+    );
+    fs::write(dir.path().join("j.fio"), file).unwrap();
+    let refused = run(dir.path(), &["j.fio"]).expect(1);
+    assert!(refused.stderr.contains("mounted at"), "{}", refused.stderr);
+    // The command line's permission holds for the jobs of its file.
+    fs::write(
+        dir.path().join("k.fio"),
+        format!(
+            "[w]\nfilename={}\nrw=write\nbs=4k\n{}\n",
+            device.path,
+            &offset[2..]
+        ),
+    )
+    .unwrap();
+    run(dir.path(), &["--allow_mounted_write=1", "k.fio"]).expect(0);
 }
 
 #[test]

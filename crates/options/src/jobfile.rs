@@ -426,8 +426,20 @@ fn apply(
         .iter()
         .position(|b| *b == b'=')
         .map(|at| &text[at + 1..]);
+    let overrides = draft.spec.target.allow_mounted_write;
     match draft.apply(opt, value, &mut session.context()) {
-        Ok(()) => true,
+        Ok(()) => {
+            if draft.spec.target.allow_mounted_write && !overrides {
+                // A file that is passed on must not decide what may be destroyed here.
+                draft.spec.target.allow_mounted_write = false;
+                session.warn(format!(
+                    "{}: option 'allow_mounted_write' has no effect in a job file; give it on the \
+                     command line of the run that is to overwrite a device in use",
+                    line.place()
+                ));
+            }
+            true
+        }
         Err(why) => {
             session.error(format!(
                 "{}: option '{}' in section [{section}]: {why}",
