@@ -162,7 +162,7 @@ fn traced(program: &str, dir: &Path, args: &[&str]) -> Vec<String> {
         "-o",
         trace.to_str().unwrap(),
         "-e",
-        "trace=pread64,pwrite64,fsync",
+        "trace=pread64,pwrite64,fsync,fdatasync,sync_file_range",
     ];
     all.extend([program]);
     all.extend(args);
@@ -173,12 +173,15 @@ fn traced(program: &str, dir: &Path, args: &[&str]) -> Vec<String> {
 
 /// `pwrite64 4096 8192` of a line of strace.
 fn call(line: &str) -> Option<String> {
-    let name = ["pread64(", "pwrite64(", "fsync("]
+    let whole = ["fsync(", "fdatasync(", "sync_file_range("];
+    if let Some(name) = whole.into_iter().find(|name| line.contains(name)) {
+        // Behind the name: everything but the descriptor.
+        let arguments = line.split_once(", ").map_or("", |(_, rest)| rest);
+        return Some(format!("{name} {arguments}"));
+    }
+    let name = ["pread64(", "pwrite64("]
         .into_iter()
         .find(|name| line.contains(name))?;
-    if name == "fsync(" {
-        return Some("fsync".into());
-    }
     let (arguments, _) = line.rsplit_once(") ")?;
     let mut last = arguments.rsplit(", ");
     let (offset, len) = (last.next()?, last.next()?);
@@ -206,6 +209,9 @@ fn the_same_operations_in_the_same_order() {
         "--rw=randwrite --bssplit=4k/50:8k/30:16k/20 --size=512k",
         "--rw=randread --bs=4k --norandommap --size=256k",
         "--rw=write --bs=4k --size=128k --fsync=4",
+        "--rw=write --bs=4k --size=128k --fdatasync=5",
+        "--rw=write --bs=4k --size=128k --sync_file_range=write:4",
+        "--rw=randwrite --bs=8k --size=256k --sync_file_range=wait_before,write,wait_after:8",
         "--rw=randread --bs=4k,8k --size=256k",
         "--rw=randread:4 --bs=4k --size=256k",
         "--rw=read:8k --bs=4k --size=256k",

@@ -104,7 +104,6 @@ pub(crate) fn run_at_once(request: &Request) -> Outcome {
         Kind::Fsync => unsafe { libc::fsync(request.fd) },
         // SAFETY: as above.
         Kind::Fdatasync => unsafe { libc::fdatasync(request.fd) },
-        Kind::SyncFileRange if request.len == 0 => 0,
         // SAFETY: as above.
         Kind::SyncFileRange => unsafe {
             libc::sync_file_range(

@@ -66,7 +66,7 @@ pub struct Request {
     pub fd: RawFd,
     /// Byte offset.
     pub offset: u64,
-    /// Length in bytes, below 2^32.
+    /// Length in bytes, below 2^32; of a range to be flushed 0 is "to the end of the file".
     pub len: u32,
     /// Start of the data inside the slot's buffer, for reads and writes.
     pub buffer: *mut u8,

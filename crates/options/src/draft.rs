@@ -497,6 +497,8 @@ fn blank_spec() -> JobSpec {
             significant_figures: 4,
             kb_base: 1024,
             unit_base: 0,
+            latency_window_us: 0,
+            latency_percentile: 100.0,
             unified: Default::default(),
             stats: true,
             disk_util: true,

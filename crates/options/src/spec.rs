@@ -758,6 +758,10 @@ pub struct Reporting {
     pub kb_base: u32,
     /// `unit_base`: 8 bytes, 1 bits.
     pub unit_base: u32,
+    /// `latency_window` in microseconds; shown only, as long as there is no latency target.
+    pub latency_window_us: u64,
+    /// `latency_percentile`, 0 to 100; shown only.
+    pub latency_percentile: f64,
     /// `unified_rw_reporting`.
     pub unified: Unified,
     /// `stats`.

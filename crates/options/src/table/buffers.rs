@@ -16,7 +16,7 @@ pub(super) static MEMORY: &[Opt] = &[
     .at("I/O", "")
     .words(&[
         word("malloc", "heap"),
-        word("shm", "SysV shared memory"),
+        unbuilt_word("shm", "SysV shared memory"),
         unbuilt_word("shmhuge", "same on huge pages"),
         word("mmap", "anonymous or file mapping"),
         word("mmapshared", "shared mapping"),

@@ -209,7 +209,7 @@ pub(super) static RATE: &[Opt] = &[
         "Sample time for latency_target",
     )
     .at("I/O", "Latency profiling")
-    .unless(&["latency_target"]),
+    .sets(Set::U64(|d| &mut d.spec.reporting.latency_window_us)),
     Opt::new(
         "latency_percentile",
         Kind::Floats,
@@ -219,7 +219,7 @@ pub(super) static RATE: &[Opt] = &[
     .default("100")
     .range(0, 100)
     .limit(1)
-    .unless(&["latency_target"]),
+    .sets(Set::Run(latency_percentile)),
     Opt::new(
         "latency_run",
         Kind::Bool,
@@ -332,4 +332,12 @@ fn steadystate(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), 
         },
         _ => time_us(limit, TimeUnit::Microseconds).map(|_| ()),
     }
+}
+
+/// Shown by reports; without a latency target nothing else reads it.
+fn latency_percentile(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    if let Value::Floats(percentiles, _) = value {
+        draft.spec.reporting.latency_percentile = percentiles.first().copied().unwrap_or(100.0);
+    }
+    Ok(())
 }

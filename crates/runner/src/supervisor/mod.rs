@@ -569,6 +569,9 @@ impl Supervisor<'_> {
             && now >= self.next_progress_ns
         {
             self.next_progress_ns = now + interval * 1_000_000;
+            if self.jobs.iter().all(|job| job.phase == Phase::Ended) {
+                return;
+            }
             let progress = self.progress(now);
             self.observer.progress(&progress);
         }

@@ -8,8 +8,8 @@ use super::job::{Job, Phase};
 use super::sampler::per_second;
 use crate::page::State;
 
-/// Remaining time is not shown before this much has passed.
-const ETA_AFTER_NS: u64 = 3_000_000_000;
+/// Remaining time is not told before this many seconds have begun.
+const ETA_AFTER_S: u64 = 3;
 
 /// Counters at the time of the last line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,11 +82,17 @@ impl Supervisor<'_> {
         progress
     }
 
+    /// Enough time has passed for the remaining time to mean something.
+    pub(super) fn eta_is_due(&self, now_ns: u64) -> bool {
+        let elapsed_ns = now_ns.saturating_sub(self.run_start_ns);
+        elapsed_ns.div_ceil(1_000_000_000) >= ETA_AFTER_S
+    }
+
     /// Seconds until the last job ends; `None` while that is not known.
     ///
     /// Jobs that run together count once (the longest), jobs behind a barrier add up.
     pub(super) fn eta_s(&self, now_ns: u64) -> Option<u64> {
-        if now_ns.saturating_sub(self.run_start_ns) < ETA_AFTER_NS {
+        if !self.eta_is_due(now_ns) {
             return None;
         }
         let mut together = 0;

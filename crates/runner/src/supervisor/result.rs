@@ -112,8 +112,7 @@ impl Supervisor<'_> {
     /// Remaining seconds as a report shows them: 0 at the end, unknown in the first seconds.
     fn eta_for_report(&self, job: &Job<'_>, now_ns: u64) -> i64 {
         const UNKNOWN: i64 = 2_147_483_647;
-        let early = now_ns.saturating_sub(self.run_start_ns) < 3_000_000_000;
-        if early {
+        if !self.eta_is_due(now_ns) {
             UNKNOWN
         } else if job.phase == Phase::Ended {
             0
@@ -144,6 +143,8 @@ fn show_settings(job: &JobSpec) -> ShowSettings {
         },
         continue_on_error: job.errors.continues(),
         latency_depth: job.queue.depth,
+        latency_window_us: show.latency_window_us,
+        latency_percentile: show.latency_percentile,
         ..ShowSettings::default()
     }
 }

@@ -190,8 +190,9 @@ impl<E: Engine> IoLoop<'_, E> {
             }
         }
         let tolerated = continues && listed;
-        let label = match self.job.engine {
-            EngineSpec::Psync | EngineSpec::Sync => "xfer",
+        let label = match (op.kind, &self.job.engine) {
+            (OpKind::Trim, _) => "td_io_queue",
+            (_, EngineSpec::Psync | EngineSpec::Sync) if continues => "xfer",
             _ => "io_u error",
         };
         let mut failure = failure!(code, label);

@@ -184,7 +184,7 @@ impl<E: Engine> IoLoop<'_, E> {
     fn offer(&mut self, index: u32) -> bool {
         let slot = &self.slots[index as usize];
         let op = slot.op;
-        let request = Request {
+        let mut request = Request {
             kind: kind_of(op.kind),
             sync_flags: self.job.pattern.sync_file_range_flags,
             file: op.file,
@@ -193,10 +193,12 @@ impl<E: Engine> IoLoop<'_, E> {
             len: op.len as u32,
             buffer: self.memory.address(index, slot.done as usize),
         };
-        if op.kind as u8 >= OpKind::Fsync as u8 {
-            self.page.syncs_in_flight.add(1);
-        }
-        match self.engine.queue(index, &request) {
+        let queued = if op.kind as u8 >= OpKind::Fsync as u8 {
+            self.queue_sync(index, &mut request)
+        } else {
+            self.engine.queue(index, &request)
+        };
+        match queued {
             Queued::Completed(outcome) => {
                 self.count_issue(index, false);
                 self.stats.record_depth(self.outstanding + 1, 1);
@@ -228,6 +230,23 @@ impl<E: Engine> IoLoop<'_, E> {
                 true
             }
         }
+    }
+
+    /// Hands a flush to the engine. A range is what was written to the file since its last one;
+    /// nothing written is nothing to do.
+    #[cold]
+    fn queue_sync(&mut self, index: u32, request: &mut Request) -> Queued {
+        self.page.syncs_in_flight.add(1);
+        if request.kind == Kind::SyncFileRange {
+            let (offset, len) = self.stream.sync_range(request.file);
+            if len == 0 {
+                return Queued::Completed(Outcome::default());
+            }
+            request.offset = offset;
+            // 0 is "to the end of the file".
+            request.len = u32::try_from(len).unwrap_or(0);
+        }
+        self.engine.queue(index, request)
     }
 
     #[inline(always)]
