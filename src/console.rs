@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal, Write};
 use ferrio_options::{Diagnostic, EtaMode, OutputSpec, Persona, RunSpec, Severity};
 use ferrio_report::{ProgressLine, REPORT_VERSION, banner};
 use ferrio_runner::link::Failure;
+use ferrio_runner::streams::stdout_was_closed;
 use ferrio_runner::{Cadence, Observer};
 use ferrio_stats::{FerrioInfo, Message, Progress, RunResult};
 
@@ -35,7 +36,20 @@ impl Console {
     /// Opens the `--output` file if there is one.
     pub(crate) fn open(persona: Persona, output: &OutputSpec) -> Result<Console, String> {
         let out: Box<dyn Write> = match &output.file {
+            None if stdout_was_closed() => {
+                return Err(
+                    "standard output is closed, so nobody would get the report: give \
+                            --output=FILE"
+                        .into(),
+                );
+            }
             None => Box::new(io::stdout()),
+            Some(path) if ferrio_device::would_litter_dev(path) && !path.exists() => {
+                return Err(format!(
+                    "the output file {} would be a plain file among device nodes",
+                    path.display()
+                ));
+            }
             Some(path) => Box::new(File::create(path).map_err(|error| {
                 format!(
                     "the output file {} cannot be opened: {error}",

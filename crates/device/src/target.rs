@@ -115,15 +115,30 @@ pub fn block_size_bytes(path: &Path) -> io::Result<u64> {
 /// Whether making `path` would leave a plain file in the file system of device nodes: almost
 /// always a misspelt device name, and the file would eat memory.
 pub fn would_litter_dev(path: &Path) -> bool {
+    let path = without_links(path);
     let Some(parent) = path.ancestors().skip(1).find_map(existing) else {
         return false;
     };
-    match (fs::metadata(&parent), fs::metadata("/dev")) {
-        // The device numbers alone do not tell when `/dev` is an ordinary directory of the root
-        // file system (a chroot, an image being built).
-        (Ok(metadata), Ok(dev)) => metadata.dev() == dev.dev() && parent.starts_with("/dev"),
-        _ => false,
+    let number = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev()).ok();
+    let dev = number(Path::new("/dev"));
+    // The numbers alone do not tell when `/dev` is an ordinary directory of the root file system
+    // (a chroot, an image being built).
+    let own_file_system = dev != number(Path::new("/"));
+    dev.is_some() && number(&parent) == dev && (own_file_system || parent.starts_with("/dev"))
+}
+
+/// Where a path leads when its last part is a link, even one to nothing.
+fn without_links(path: &Path) -> PathBuf {
+    /// As many as the kernel follows.
+    const LINKS_MAX: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        let Ok(target) = fs::read_link(&path) else {
+            break;
+        };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
     }
+    path
 }
 
 /// The directory without links, if it exists; the empty path is the current one.

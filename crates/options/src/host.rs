@@ -57,6 +57,20 @@ pub struct SystemHost;
 /// Directories deeper than this below an `opendir` are refused: the tree is broken or hostile.
 const DIRECTORY_DEPTH_MAX: usize = 256;
 
+/// Longest job file that is read.
+const TEXT_BYTES_MAX: u64 = 64 << 20;
+
+/// Reads to the end, which must come soon enough.
+fn read_bounded(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    source.take(TEXT_BYTES_MAX + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > TEXT_BYTES_MAX {
+        let why = format!("it is longer than {} MiB", TEXT_BYTES_MAX >> 20);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(text)
+}
+
 impl Host for SystemHost {
     fn env(&self, name: &OsStr) -> Option<OsString> {
         // The standard library panics on names that no variable can have.
@@ -71,13 +85,17 @@ impl Host for SystemHost {
         if self.target_kind(path) == PathKind::Directory {
             return Ok(Vec::new());
         }
-        std::fs::read(path)
+        if matches!(self.target_kind(path), PathKind::Block | PathKind::Char) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is a device",
+            ));
+        }
+        read_bounded(std::fs::File::open(path)?)
     }
 
     fn read_stdin(&self) -> io::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        io::stdin().lock().read_to_end(&mut text)?;
-        Ok(text)
+        read_bounded(io::stdin().lock())
     }
 
     fn kind(&self, path: &Path) -> PathKind {

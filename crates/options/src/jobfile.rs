@@ -60,6 +60,12 @@ pub(crate) fn read(session: &mut Session<'_>, name: &OsString, index: usize) -> 
             return Err(session.fail(format!("cannot open the job file '{name}': {error}")));
         }
     };
+    if session.host.target_kind(Path::new(name)) == PathKind::Directory {
+        session.warn(format!(
+            "the job file '{}' is a directory: there are no jobs in it",
+            shown(name)
+        ));
+    }
     let lines = lines(&text, &shown(name));
     let sections = std::mem::take(&mut session.sections);
     let mut file = File {

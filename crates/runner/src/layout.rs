@@ -65,9 +65,18 @@ pub fn lay_out(
         .map(|(_, size)| *size)
         .fold(0, u64::saturating_add);
     events.laying_out(&job.name, wanted.len() as u32, bytes);
+    let mut done = Vec::new();
     for (index, size) in wanted {
         let path = &job.target.files[index];
-        let reached = lay_out_file(layout, index, path, size, content, events)?;
+        let result = lay_out_file(layout, index, path, size, content, events);
+        if result.is_err() || events.stopped() {
+            // What this layout made so far would only fill the disk.
+            done.into_iter().for_each(|index| take_back(layout, index));
+            result?;
+            return Ok(true);
+        }
+        done.push(index);
+        let reached = result?;
         let file = &mut plan.files[index];
         file.real_size = size.min(reached);
         if reached < size {
@@ -112,15 +121,9 @@ fn lay_out_file(
         .open(path)
         .map_err(|error| open_failure(path, &error))?;
     let grown = grow(layout, &file, old_size, size, content, events);
-    let undone = match &grown {
-        Err(_) => true,
-        Ok(_) => events.stopped(),
-    };
-    if undone && missing {
-        // Half-made: nothing of the user's is in it.
-        let _ = std::fs::remove_file(path);
-    } else if undone {
-        let _ = file.set_len(old_size);
+    let undone = grown.is_err() || events.stopped();
+    if undone {
+        take_back(layout, index);
     }
     let reached = grown.map_err(|failure| describe(failure, path, size))?;
     if undone {
@@ -135,13 +138,28 @@ fn lay_out_file(
     Ok(reached)
 }
 
+/// Undoes what was made or extended: nothing of the user's is in it.
+fn take_back(layout: &Layout<'_>, index: usize) {
+    let path = &layout.job.target.files[index];
+    if let Target::Regular { size, .. } = layout.targets[index] {
+        let _ = OpenOptions::new()
+            .write(true)
+            .open(path)
+            .and_then(|file| file.set_len(size));
+    } else {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 fn open_failure(path: &Path, error: &io::Error) -> Failure {
     let shown = path.display();
     let failure = failure!(code_of(error), format!("open({shown})"));
     match error.raw_os_error() {
         Some(libc::EROFS) => failure.advise(format!("{shown} lies on a read-only file system")),
         Some(libc::EACCES) => failure.advise(format!("no permission to make or write {shown}")),
-        Some(libc::ENOENT) => failure.advise(format!("the directory of {shown} does not exist")),
+        Some(libc::ENOENT) => failure.advise(format!(
+            "{shown} cannot be made: its directory is missing, or takes no new files"
+        )),
         _ => failure,
     }
 }
@@ -151,6 +169,13 @@ fn describe(failure: Failure, path: &Path, size: u64) -> Failure {
         let shown = path.display();
         return failure.advise(format!(
             "no room for {shown} with {size} bytes: lower size=, or choose another directory"
+        ));
+    }
+    if failure.code == libc::EFBIG {
+        return failure.advise(format!(
+            "{} may not have {size} bytes: the limit of file sizes (ulimit -f, or the file \
+             system's) is smaller",
+            path.display()
         ));
     }
     failure

@@ -15,6 +15,7 @@ pub mod layout;
 pub mod link;
 mod memory;
 pub mod page;
+pub mod streams;
 mod supervisor;
 mod sys;
 mod worker;

@@ -102,7 +102,7 @@ pub(super) static ACCESS: &[Opt] = &[
         .aka(&["nr_files"])
         .at("File", "")
         .default("1")
-        .sets(Set::U32(|d| &mut d.spec.target.nrfiles)),
+        .sets(Set::Run(nrfiles)),
     Opt::new("openfiles", Kind::Int, "How many of the files may be open at once")
         .at("File", "")
         .sets(Set::Run(openfiles)),
@@ -432,6 +432,14 @@ fn zones_are_unbuilt(zones: u32, ctx: &mut Ctx<'_>) {
     if zones > 0 {
         ctx.mark_unbuilt();
     }
+}
+
+fn nrfiles(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    if value.number() == 0 {
+        return Err("a job needs at least one file".into());
+    }
+    draft.spec.target.nrfiles = value.number() as u32;
+    Ok(())
 }
 
 fn openfiles(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {

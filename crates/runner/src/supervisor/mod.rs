@@ -94,7 +94,7 @@ pub fn run(
         Err(error) => {
             return refused(
                 spec,
-                format!("signals cannot be watched: {error}"),
+                format!("signals cannot be watched: {error} (is ulimit -n very low?)"),
                 observer,
             );
         }
@@ -424,6 +424,13 @@ impl Supervisor<'_> {
         let taken = self.signals.take();
         for signal in taken.end {
             self.observer.terminating(signal);
+            self.messages.push(Message {
+                severity: Severity::Warning,
+                job: None,
+                text: format!(
+                    "ended by signal {signal}: the result covers what was done until then"
+                ),
+            });
             if std::mem::replace(&mut self.signalled, true) {
                 self.abandoned = true;
             }
@@ -508,7 +515,33 @@ impl Supervisor<'_> {
             }
             job::Death::Status(_) => {}
         }
+        self.judge_end(index);
         self.after_end(index);
+    }
+
+    /// A job that ended without an error may not have done what was asked for.
+    fn judge_end(&mut self, index: usize) {
+        let job = &self.jobs[index];
+        if job.failure.is_some() || job.terminated || job.page.epoch_ns.get() == 0 {
+            return;
+        }
+        if job.page.stop_requested() {
+            // Not by the supervisor, so by a signal to the worker itself.
+            let failure = failure!(libc::EINTR, "worker", "ended by a signal to the worker");
+            self.job_failed(index, failure);
+            return;
+        }
+        let idle = job
+            .page
+            .stats
+            .directions
+            .iter()
+            .all(|direction| direction.ios.get() == 0);
+        if idle && !job.spec.target.create_only {
+            let text = "the job did no I/O: what its offset, sizes and files leave holds no whole \
+                        block";
+            self.say(Severity::Warning, Some(index), text.into());
+        }
     }
 
     /// What a job's end means for others.
@@ -545,6 +578,8 @@ impl Supervisor<'_> {
 
     fn say(&mut self, severity: Severity, job: Option<usize>, text: String) {
         let job = job.map(|index| self.jobs[index].spec.name.clone());
+        // Names may hold line ends; a message is one line.
+        let text = text.replace(|c: char| c.is_control(), " ");
         let message = Message {
             severity,
             job,

@@ -3,9 +3,10 @@
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 use signal_hook::SigId;
-use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::low_level;
 
 use crate::page::PageRef;
@@ -33,6 +34,9 @@ pub(super) struct Taken {
 impl Signals {
     /// Installs the handlers.
     pub(super) fn register() -> io::Result<Self> {
+        // At the limit of file sizes the writing call shall fail, not the process die; workers
+        // inherit this.
+        signal_hook::flag::register(SIGXFSZ, Arc::default())?;
         let (wake, wake_writer) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         let mut signals = Signals {

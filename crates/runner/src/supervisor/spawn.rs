@@ -46,6 +46,26 @@ fn leave_streams() {
     let _ = rustix::stdio::dup2_stderr(&null);
 }
 
+/// Starts a worker as a thread of the host; where the system has none left the job fails.
+fn start_thread_in<'scope>(
+    scope: &'scope std::thread::Scope<'scope, '_>,
+    assignment: Assignment<'scope>,
+) {
+    let Ok(mut link) = assignment.link.try_clone() else {
+        return;
+    };
+    let thread = std::thread::Builder::new();
+    if let Err(error) = thread.spawn_scoped(scope, move || run_guarded(assignment)) {
+        let code = crate::files::code_of(&error);
+        let failure = failure!(code, "pthread_create").advise(
+            "the worker could not be started: the limit of threads (ulimit -u, a container's \
+             pids limit) or of memory (ulimit -v) is reached",
+        );
+        let _ = link::send(&mut link, &FromWorker::Failed(failure));
+        let _ = link::send(&mut link, &FromWorker::Done);
+    }
+}
+
 /// Runs a worker; a panic in it becomes the job's error, told over the link.
 fn run_guarded(assignment: Assignment<'_>) -> i32 {
     let Ok(mut link) = assignment.link.try_clone() else {
@@ -175,7 +195,7 @@ impl Supervisor<'_> {
         std::thread::scope(|scope| {
             while let Ok(ToHost::Start(index)) = link::receive(&mut control) {
                 if let Some(assignment) = assignments.remove(&(index as usize)) {
-                    scope.spawn(move || run_guarded(assignment));
+                    start_thread_in(scope, assignment);
                 }
             }
         });

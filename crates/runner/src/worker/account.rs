@@ -15,6 +15,8 @@ const CPU_REFRESH_NS: u64 = 500_000_000;
 /// Longest the loop goes without looking at its timers (they are compared with a clock reading
 /// that is taken anyway, so this costs nothing).
 const NEVER: u64 = u64::MAX;
+/// Longer times are as good as endless (146 years), and must not reach [`NEVER`] in a sum.
+const LONGEST_NS: u64 = u64::MAX / 4;
 
 /// What is due when, program clock in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -35,9 +37,9 @@ impl Timers {
             ramp_end_ns: if ramp_us == 0 {
                 NEVER
             } else {
-                ramp_us.saturating_mul(1000)
+                ramp_us.saturating_mul(1000).min(LONGEST_NS)
             },
-            runtime_ns: runtime_us.saturating_mul(1000),
+            runtime_ns: runtime_us.saturating_mul(1000).min(LONGEST_NS),
             deadline_ns: NEVER,
             cpu_due_ns: 0,
             cpu_base: [0; 5],
@@ -138,7 +140,7 @@ impl<E: Engine> IoLoop<'_, E> {
                 return true;
             }
             self.fail(failure!(libc::EIO, "full resid").advise(format!(
-                "{} transferred nothing at offset {}: the target is shorter than it was",
+                "{} transferred nothing at offset {}: there is no data (left) there",
                 self.name_of(op.file),
                 op.offset
             )));
@@ -234,11 +236,10 @@ impl<E: Engine> IoLoop<'_, E> {
     /// What an error of an I/O most likely means.
     fn advice(&self, op: &Op, code: i32) -> String {
         let name = self.name_of(op.file);
-        let first = self.stats.directions.iter().all(|d| d.completed.get() == 0);
         let hipri = matches!(&self.job.engine, EngineSpec::IoUring(options) if options.hipri);
         match code {
-            libc::EINVAL if self.job.target.direct && first => format!(
-                "the first direct I/O was refused: block sizes, offsets and iomem_align must be \
+            libc::EINVAL if self.job.target.direct => format!(
+                "a direct I/O was refused: block sizes, offsets and iomem_align must be \
                  multiples of the logical block size of {name} (often 512 or 4096 bytes), and its \
                  file system must support direct I/O; bs={} here",
                 op.len
@@ -249,9 +250,11 @@ impl<E: Engine> IoLoop<'_, E> {
             libc::ENOTTY | libc::EOPNOTSUPP if op.kind == OpKind::Trim => {
                 format!("{name} cannot trim: it is no block device, or one without discard")
             }
-            libc::EFBIG => format!("{name} reached the size limit of its file system or user"),
+            libc::EFBIG => {
+                format!("{name} reached the limit of file sizes (ulimit -f, or the file system's)")
+            }
             libc::EPERM if op.kind == OpKind::Write => {
-                format!("{name} may not be written (sealed, immutable, or in use as swap)")
+                format!("{name} may not be written (read-only, sealed, immutable, or swap)")
             }
             _ => String::new(),
         }
