@@ -401,3 +401,102 @@ fn a_file_that_may_not_be_opened() {
         &["permission"],
     );
 }
+
+/// Runs a shell line with `$FERRIO` set.
+fn shell(dir: &Path, line: &str) -> Run {
+    let mut command = command("sh", dir, &["-c", line]);
+    command.env("FERRIO", env!("CARGO_BIN_EXE_ferrio"));
+    finish(command)
+}
+
+#[test]
+fn a_closed_standard_output() {
+    let dir = scratch();
+    let run = shell(dir.path(), "$FERRIO --name=a --ioengine=null --size=4k >&-").expect(1);
+    assert!(
+        run.stderr.contains("standard output is closed"),
+        "{}",
+        run.stderr
+    );
+    let to_file = "$FERRIO --output=o --name=a --ioengine=null --size=4k >&-";
+    shell(dir.path(), to_file).expect(0);
+    shell(
+        dir.path(),
+        "$FERRIO --name=a --ioengine=null --size=4k >/dev/null",
+    )
+    .expect(0);
+}
+
+#[test]
+fn the_limit_of_file_sizes() {
+    let dir = scratch();
+    for fallocate in ["native", "none"] {
+        let line = format!(
+            "ulimit -f 100; $FERRIO --name=big --rw=write --size=8m --bs=64k --filename=f \
+             --fallocate={fallocate} --name=ok --ioengine=null --rw=read --size=1m"
+        );
+        let run = shell(dir.path(), &line).expect(1);
+        assert!(run.stderr.contains("ulimit -f"), "{}", run.stderr);
+        run.line("READ: bw=");
+    }
+}
+
+#[test]
+fn threads_that_cannot_be_started() {
+    let dir = scratch();
+    let line = "ulimit -v 100000; $FERRIO --name=a --ioengine=null --size=1m --rw=read \
+                --numjobs=50 --thread=1 --group_reporting";
+    let run = shell(dir.path(), line);
+    assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+    assert_ne!(run.status, 0);
+    assert!(run.stderr.contains("ulimit"), "{}", run.stderr);
+}
+
+#[test]
+fn a_layout_that_fails_takes_all_of_it_back() {
+    let dir = scratch();
+    let at = dir.path().join("m");
+    let Some(mount) = Mounted::new(&at, &["-t", "tmpfs", "-o", "size=4m", "none"]) else {
+        return;
+    };
+    let directory = format!("--directory={}", mount.at.display());
+    let args = [
+        "--name=r",
+        "--rw=randread",
+        "--bs=64k",
+        "--size=8m",
+        "--nrfiles=10",
+        &directory,
+    ];
+    fails(dir.path(), &args, &["room"]);
+    assert!(is_empty(&mount.at));
+}
+
+#[test]
+fn job_files_that_are_none() {
+    let dir = scratch();
+    fails(dir.path(), &["/dev/zero"], &["/dev/zero", "device"]);
+    fs::create_dir(dir.path().join("jf")).unwrap();
+    fails(dir.path(), &["jf"], &["'jf' is a directory"]);
+}
+
+#[test]
+fn a_job_that_can_do_nothing_says_so() {
+    let dir = scratch();
+    let args = [
+        "--name=a",
+        "--rw=write",
+        "--bs=4k",
+        "--size=64k",
+        "--nrfiles=17",
+    ];
+    let (run, json) = run_json(dir.path(), &args);
+    let run = run.expect(0);
+    assert!(run.stderr.contains("did no I/O"), "{}", run.stderr);
+    assert_eq!(json["ferrio"]["warnings"].as_array().unwrap().len(), 1);
+    fails(
+        dir.path(),
+        &["--name=a", "--ioengine=null", "--size=4k", "--nrfiles=0"],
+        &["nrfiles"],
+    );
+}

@@ -57,7 +57,34 @@ fn an_interrupt_reports_what_was_done() {
         let json = run.json();
         assert!(read_ios(&json, 0) > 0);
         assert_eq!(json["jobs"][0]["error"], 0);
+        let warning = json["ferrio"]["warnings"][0]["message"].as_str().unwrap();
+        assert!(warning.contains("ended by signal"), "{warning}");
     }
+}
+
+#[test]
+fn a_signal_to_one_worker_is_no_success() {
+    let dir = scratch();
+    let child = start(
+        dir.path(),
+        "--ioengine=null --rw=read --size=1g --time_based --runtime=1 --name=a --name=b",
+    );
+    let pids = workers(child.id(), 2);
+    std::thread::sleep(Duration::from_millis(300));
+    signal("TERM", pids[0]);
+    let json = wait(child).expect(1).json();
+    assert_ne!(json["jobs"][0]["error"], 0);
+    assert_eq!(json["jobs"][1]["error"], 0);
+}
+
+#[test]
+fn very_long_times_do_not_wrap() {
+    let dir = scratch();
+    let line = "--name=a --ioengine=null --rw=read --size=64k --ramp_time=99999999d --time_based --runtime=1";
+    let child = start(dir.path(), line);
+    std::thread::sleep(Duration::from_millis(2500));
+    signal("INT", child.id());
+    wait(child).expect(128);
 }
 
 #[test]

@@ -275,3 +275,35 @@ fn readonly_forbids_writing_jobs() {
     }
     assert!(!dir.path().join("f").exists());
 }
+
+#[test]
+fn links_and_other_mounts_do_not_lead_into_dev() {
+    let dir = scratch();
+    let target = "/dev/nosuchdisk8";
+    std::os::unix::fs::symlink(target, dir.path().join("link")).unwrap();
+    let args = ["--name=w", "--filename=link", "--rw=write", "--size=4k"];
+    let refused = run(dir.path(), &args).expect(1);
+    assert!(
+        refused.stderr.contains("no such device"),
+        "{}",
+        refused.stderr
+    );
+    let output = run(
+        dir.path(),
+        &["--output=/dev/nosuchdisk8", "--name=a", "--ioengine=null"],
+    );
+    assert_eq!(output.status, 1);
+    assert!(!Path::new(target).exists());
+    let at = dir.path().join("bound");
+    let Some(_mount) = Mounted::new(&at, &["--bind", "/dev"]) else {
+        return;
+    };
+    let args = [
+        "--name=w",
+        "--filename=bound/nosuchdisk8",
+        "--rw=write",
+        "--size=4k",
+    ];
+    run(dir.path(), &args).expect(1);
+    assert!(!Path::new(target).exists());
+}
