@@ -260,3 +260,22 @@ fn many_jobs_start_and_end() {
     assert_eq!(jobs.len(), 256);
     assert!(jobs.iter().all(|job| job["read"]["total_ios"] == 1));
 }
+
+#[test]
+fn a_worker_that_stands_still_is_named() {
+    let dir = scratch();
+    let line = "--output-format=json --name=a --ioengine=null --rw=read --size=64t";
+    let mut command = ferrio(dir.path(), &words(line));
+    command.env("FERRIO_STALL_SECONDS", "1");
+    let child = command.spawn().unwrap();
+    let worker = workers(child.id(), 1)[0];
+    std::thread::sleep(Duration::from_millis(300));
+    signal("STOP", worker);
+    std::thread::sleep(Duration::from_millis(1700));
+    signal("CONT", worker);
+    signal("INT", child.id());
+    let run = wait(child).expect(128);
+    assert!(run.stderr.contains("no progress"), "{}", run.stderr);
+    assert!(run.stderr.contains(&worker.to_string()), "{}", run.stderr);
+    assert_eq!(run.json()["jobs"][0]["error"], 0);
+}

@@ -67,6 +67,8 @@ pub(super) struct Job<'a> {
     /// Looks at a closed link whose worker is not known to be dead.
     pub(super) looks: u32,
     pub(super) sampler: Sampler,
+    /// The user was told that the job stands still.
+    pub(super) silence_named: bool,
     /// The page's progress number and when it last changed.
     pub(super) last_progress: (u64, u64),
 }
@@ -97,6 +99,7 @@ impl<'a> Job<'a> {
             said_done: false,
             looks: 0,
             sampler: Sampler::default(),
+            silence_named: false,
             last_progress: (0, 0),
         }
     }

@@ -17,13 +17,18 @@ const GRACE_FLUSH_S: u64 = 300;
 /// A worker that has not said that it is ready.
 const GRACE_START_S: u64 = 60;
 
+/// A running job that may take its time is only named after so long, once per silence.
+const NAMED_AFTER_S: u64 = 10;
+
+/// What the user wants instead of the graces above.
+fn adjusted_s() -> Option<u64> {
+    std::env::var("FERRIO_STALL_SECONDS").ok()?.parse().ok()
+}
+
 /// Longest silence in seconds that is borne now; `None` while the job may take its time.
 fn grace_s(job: &Job<'_>, now_ns: u64) -> Option<u64> {
-    let adjusted = std::env::var("FERRIO_STALL_SECONDS")
-        .ok()
-        .and_then(|text| text.parse().ok());
     let flushing = job.page.state() == State::Fsyncing || job.page.syncs_in_flight.get() > 0;
-    let grace = adjusted.unwrap_or(if flushing { GRACE_FLUSH_S } else { GRACE_IO_S });
+    let grace = adjusted_s().unwrap_or(if flushing { GRACE_FLUSH_S } else { GRACE_IO_S });
     match job.phase {
         Phase::Running if job.terminated || is_overdue(job, now_ns) => Some(grace),
         Phase::Starting | Phase::Ready if job.terminated => Some(grace),
@@ -59,12 +64,33 @@ impl Supervisor<'_> {
             let progress = job.page.progress();
             if progress != job.last_progress.0 {
                 job.last_progress = (progress, now_ns);
+                job.silence_named = false;
             }
             let silent_s = now_ns.saturating_sub(job.last_progress.1) / 1_000_000_000;
             if grace_s(job, now_ns).is_some_and(|grace| silent_s >= grace) {
                 self.give_up(index, silent_s, now_ns);
+            } else if silent_s >= adjusted_s().unwrap_or(NAMED_AFTER_S) {
+                self.name_silence(index, silent_s);
             }
         }
+    }
+
+    /// Tells the user that a running job stands still.
+    fn name_silence(&mut self, index: usize, silent_s: u64) {
+        let job = &mut self.jobs[index];
+        let flushing = job.page.syncs_in_flight.get() > 0;
+        if job.phase != Phase::Running
+            || flushing
+            || std::mem::replace(&mut job.silence_named, true)
+        {
+            return;
+        }
+        let text = format!(
+            "no progress for {silent_s} s (worker {}): the target does not answer, or the worker \
+             was stopped; an interrupt ends the run",
+            job.pid_shown
+        );
+        self.say(Severity::Warning, Some(index), text);
     }
 
     fn give_up(&mut self, index: usize, silent_s: u64, now_ns: u64) {
