@@ -165,7 +165,7 @@ fn a_target_that_never_answers_does_not_hold_the_run() {
         let started = Instant::now();
         let run = finish(command).expect(1);
         assert!(
-            started.elapsed() < Duration::from_secs(10),
+            started.elapsed() < Duration::from_secs(30),
             "{engine}: {:?}",
             started.elapsed()
         );
