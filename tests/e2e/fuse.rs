@@ -23,6 +23,8 @@ const SIZE: u64 = 1 << 20;
 enum Behaviour {
     /// After so many reads no answer comes.
     StallAfter(u32),
+    /// Not even a look at the file is answered.
+    Mute,
     /// The read at this offset fails with EIO.
     FailAt(u64),
     /// The first read at this offset yields half.
@@ -34,14 +36,17 @@ struct Unreliable {
     reads: AtomicU32,
     /// Requests that are not answered until the test is over.
     unanswered: Unanswered,
+    unanswered_looks: Looks,
 }
 
 type Unanswered = Arc<Mutex<Vec<ReplyData>>>;
+type Looks = Arc<Mutex<Vec<ReplyEntry>>>;
 
 /// The mounted file system.
 struct Mount {
     at: PathBuf,
     unanswered: Unanswered,
+    unanswered_looks: Looks,
     _session: BackgroundSession,
 }
 
@@ -49,6 +54,9 @@ impl Drop for Mount {
     fn drop(&mut self) {
         // What waits in the kernel must come back before the file system can go.
         for reply in self.unanswered.lock().unwrap().drain(..) {
+            reply.error(Errno::EIO);
+        }
+        for reply in self.unanswered_looks.lock().unwrap().drain(..) {
             reply.error(Errno::EIO);
         }
         // A worker that just came back may still hold the file.
@@ -83,7 +91,9 @@ fn attributes(ino: INodeNo) -> FileAttr {
 
 impl Filesystem for Unreliable {
     fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        if name == "data" {
+        if matches!(self.behaviour, Behaviour::Mute) {
+            self.unanswered_looks.lock().unwrap().push(reply);
+        } else if name == "data" {
             reply.entry(&TTL, &attributes(FILE), Generation(0));
         } else {
             reply.error(Errno::ENOENT);
@@ -127,11 +137,12 @@ impl Filesystem for Unreliable {
 fn mount(dir: &Path, behaviour: Behaviour) -> Option<Mount> {
     let at = dir.join("fuse");
     std::fs::create_dir_all(&at).unwrap();
-    let unanswered = Unanswered::default();
+    let (unanswered, unanswered_looks) = (Unanswered::default(), Looks::default());
     let files = Unreliable {
         behaviour,
         reads: AtomicU32::new(0),
         unanswered: Arc::clone(&unanswered),
+        unanswered_looks: Arc::clone(&unanswered_looks),
     };
     let mut config = Config::default();
     config.mount_options = vec![MountOption::RO, MountOption::FSName("unreliable".into())];
@@ -139,6 +150,7 @@ fn mount(dir: &Path, behaviour: Behaviour) -> Option<Mount> {
         Ok(session) => Some(Mount {
             at,
             unanswered,
+            unanswered_looks,
             _session: session,
         }),
         Err(error) => {
@@ -240,4 +252,24 @@ fn the_rest_of_a_short_transfer_is_issued() {
         // Of a request in pieces the last one alone is counted, as with fio.
         assert_eq!(read["io_bytes"], 65536 - 2048, "{engine}");
     }
+}
+
+#[test]
+fn a_file_system_that_never_answers_fails_its_job_alone() {
+    let dir = scratch();
+    let Some(mount) = mount(dir.path(), Behaviour::Mute) else {
+        return;
+    };
+    let line = format!(
+        "--output-format=json --name=mute --filename={}/data --rw=read --size=4k --name=fine \
+         --ioengine=null --size=1m",
+        mount.at.display()
+    );
+    let mut command = ferrio(dir.path(), &words(&line));
+    command.env("FERRIO_STALL_SECONDS", "1");
+    let run = finish(command).expect(1);
+    assert!(run.stderr.contains("does not answer"), "{}", run.stderr);
+    let json = run.json();
+    assert_eq!(json["jobs"][0]["error"], 110);
+    assert_eq!(json["jobs"][1]["read"]["io_bytes"], 1 << 20);
 }

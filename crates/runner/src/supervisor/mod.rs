@@ -2,6 +2,7 @@
 //! the result.
 
 mod job;
+mod probe;
 mod progress;
 mod result;
 mod sampler;
@@ -224,6 +225,7 @@ impl PrepareEvents for Preparing<'_> {
 
 impl Supervisor<'_> {
     fn run(&mut self) -> Outcome {
+        self.probe_targets();
         if self.guard() {
             self.announce();
             self.prepare_all();
@@ -245,6 +247,9 @@ impl Supervisor<'_> {
         let system = System::default();
         let mut free = true;
         for index in 0..self.jobs.len() {
+            if self.jobs[index].phase == Phase::Ended {
+                continue;
+            }
             if let Err(text) = files::guard(&system, self.jobs[index].spec) {
                 free = false;
                 // Clones share their section's targets: say it once.
@@ -271,7 +276,9 @@ impl Supervisor<'_> {
             if self.signals.peek_end() {
                 return;
             }
-            if !self.jobs[index].spec.target.create_serialize {
+            if !self.jobs[index].spec.target.create_serialize
+                || self.jobs[index].phase == Phase::Ended
+            {
                 continue;
             }
             let job = &self.jobs[index];

@@ -37,7 +37,7 @@ pub(super) struct ThreadHost {
 
 /// Lets go of the supervisor's standard streams: a worker that is stuck in the kernel must not
 /// keep whoever reads them waiting. Workers speak over their links.
-fn leave_streams() {
+pub(super) fn leave_streams() {
     let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") else {
         return;
     };

@@ -25,6 +25,11 @@ fn adjusted_s() -> Option<u64> {
     std::env::var("FERRIO_STALL_SECONDS").ok()?.parse().ok()
 }
 
+/// Silence in seconds that is borne from a target.
+pub(super) fn io_grace_s() -> u64 {
+    adjusted_s().unwrap_or(GRACE_IO_S)
+}
+
 /// Longest silence in seconds that is borne now; `None` while the job may take its time.
 fn grace_s(job: &Job<'_>, now_ns: u64) -> Option<u64> {
     let flushing = job.page.state() == State::Fsyncing || job.page.syncs_in_flight.get() > 0;
