@@ -198,6 +198,16 @@ fn cut(text: &str, separator: char) -> Option<usize> {
 
 fn numbers(opt: &Opt, text: &str, kb_base: u32) -> Result<Value, String> {
     let text = strip_comment(text);
+    // A comma at the end keeps the other directions as they are; the other separators have no
+    // such meaning, and a time of day is no length of time.
+    if text.len() > 1 && text.ends_with([':', '-']) {
+        return Err(format!("'{text}': nothing follows the last separator"));
+    }
+    if opt.slots <= 1 && matches!(opt.kind, Kind::Time(_)) && text.contains(':') {
+        return Err(format!(
+            "'{text}' is no length of time: write 90s, 5m or 1h"
+        ));
+    }
     let mut values = Vec::new();
     for piece in pieces(text) {
         if piece.trim().is_empty() {

@@ -17,6 +17,10 @@ pub(super) static VALUES: Known = &[
         ],
     ),
     (
+        "a separator that nothing follows, and a time of day in place of a length of time",
+        &["v062", "v143"],
+    ),
+    (
         "a blank in front of a number does not hide its unit",
         &["v033", "v192"],
     ),
