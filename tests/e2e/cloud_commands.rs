@@ -351,3 +351,21 @@ fn every_engine_reads_what_was_written() {
         );
     }
 }
+
+#[test]
+fn a_maximum_of_completions_lets_the_queue_fill() {
+    let dir = scratch();
+    let line = "--name=q --ioengine=libaio --iodepth=64 --rw=write --bs=4k --size=1m --filename=f \
+                --iodepth_batch_complete_min=0";
+    // Without a maximum each submission is followed by a look for completions.
+    let polled = job(dir.path(), line);
+    assert_eq!(polled["iodepth_level"]["1"].as_f64(), Some(100.0));
+    for max in [1, 8] {
+        let filled = job(
+            dir.path(),
+            &format!("{line} --iodepth_batch_complete_max={max}"),
+        );
+        let shallow = filled["iodepth_level"]["1"].as_f64().unwrap();
+        assert!(shallow < 5.0, "{filled}");
+    }
+}

@@ -137,7 +137,7 @@ impl<E: Engine> IoLoop<'_, E> {
         };
         let busy = self.offer(slot);
         let full = self.free.is_empty() || (busy && self.outstanding > 0);
-        if full || self.limits.complete_min == 0 {
+        if full || self.polls() {
             self.reap(full);
         }
         !self.ending
@@ -288,6 +288,12 @@ impl<E: Engine> IoLoop<'_, E> {
         if let Err(error) = result {
             self.engine_failed(&error);
         }
+    }
+
+    /// Both completion limits are 0: completions are looked for after each submission.
+    #[inline(always)]
+    fn polls(&self) -> bool {
+        self.limits.complete_min == 0 && self.limits.complete_max == 0
     }
 
     /// Reaps as the queue options say; `full` when no slot is free or the engine was busy.
