@@ -155,9 +155,6 @@ impl EngineError {
 pub struct Capabilities {
     /// Every request completes inside [`Engine::queue`].
     pub synchronous: bool,
-    /// Requests are handed to the kernel in [`Engine::commit`], and their issue time is taken
-    /// there.
-    pub commits: bool,
 }
 
 /// Memory of all slots' buffers: slot `i` owns `stride` bytes from `base + i * stride`.

@@ -134,10 +134,7 @@ impl Libaio {
 
 impl Engine for Libaio {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            synchronous: false,
-            commits: true,
-        }
+        Capabilities { synchronous: false }
     }
 
     #[inline]

@@ -30,7 +30,6 @@ impl Engine for Null {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             synchronous: self.synchronous,
-            commits: !self.synchronous,
         }
     }
 

@@ -29,10 +29,7 @@ fn outcome_of(result: isize, len: u32) -> Outcome {
 
 impl Engine for Psync {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            synchronous: true,
-            commits: false,
-        }
+        Capabilities { synchronous: true }
     }
 
     #[inline]
@@ -91,10 +88,7 @@ impl Seeking {
 
 impl Engine for Seeking {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            synchronous: true,
-            commits: false,
-        }
+        Capabilities { synchronous: true }
     }
 
     fn opened(&mut self, file: u32) {

@@ -296,10 +296,7 @@ impl IoUring {
 
 impl Engine for IoUring {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            synchronous: false,
-            commits: true,
-        }
+        Capabilities { synchronous: false }
     }
 
     fn register_files(&mut self, fds: &[RawFd]) -> Result<(), EngineError> {

@@ -687,18 +687,8 @@ pub struct Data {
     pub scramble: bool,
     /// `buffer_pattern`; empty when unset.
     pub pattern: Vec<u8>,
-    /// `mem` kind.
-    pub memory: Memory,
     /// `iomem_align`: bytes added to a page-aligned start; 0 when unset.
     pub memory_align: u64,
-}
-
-/// `mem`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Memory {
-    /// Ordinary anonymous memory (`malloc`, `mmap`, `mmapshared` without a file, `shm`).
-    #[default]
-    Anonymous,
 }
 
 /// CPUs, priorities.

@@ -53,7 +53,6 @@ impl Anchor {
 #[derive(Debug)]
 pub struct Starting {
     anchor: Anchor,
-    kernel_factor: Option<u64>,
 }
 
 /// Nanoseconds since the program's start. Copies agree with each other, in other processes too.
@@ -70,7 +69,6 @@ impl Clock {
     pub fn start() -> Starting {
         Starting {
             anchor: Anchor::take(),
-            kernel_factor: None,
         }
     }
 
@@ -83,11 +81,6 @@ impl Clock {
         } else {
             monotonic_ns().wrapping_sub(self.anchor.monotonic_ns)
         }
-    }
-
-    /// The counter is the source.
-    pub fn uses_counter(&self) -> bool {
-        self.factor != 0
     }
 
     /// Seconds and nanoseconds of an instant as they are embedded in data.
@@ -103,7 +96,7 @@ impl Clock {
 
 impl Starting {
     /// Chooses the source. Spins for what is missing of a millisecond since the start.
-    pub fn settle(mut self, wanted: Option<ClockSource>) -> Clock {
+    pub fn settle(self, wanted: Option<ClockSource>) -> Clock {
         let system = Clock {
             anchor: self.anchor,
             factor: 0,
@@ -112,7 +105,6 @@ impl Starting {
         if !permitted || !counter::invariant() || !kernel_trusts_counter() {
             return system;
         }
-        self.kernel_factor = counter::kernel_factor();
         let mut now = Anchor::take();
         while now.monotonic_ns.wrapping_sub(self.anchor.monotonic_ns) < COMPARE_SPAN_NS {
             std::hint::spin_loop();
@@ -125,7 +117,7 @@ impl Starting {
             return system;
         };
         let measured = measured as u64;
-        let factor = self.kernel_factor.unwrap_or(measured);
+        let factor = counter::kernel_factor().unwrap_or(measured);
         if factor == 0 || factor.abs_diff(measured) > measured / 1000 * TOLERATED_PER_MILLE {
             return system;
         }

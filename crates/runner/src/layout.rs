@@ -65,17 +65,18 @@ pub fn lay_out(
         .map(|(_, size)| *size)
         .fold(0, u64::saturating_add);
     events.laying_out(&job.name, wanted.len() as u32, bytes);
-    let mut done = Vec::new();
+    let mut touched = Vec::new();
     for (index, size) in wanted {
         let path = &job.target.files[index];
-        let result = lay_out_file(layout, index, path, size, content, events);
+        let result = lay_out_file(layout, index, path, size, content, events, &mut touched);
         if result.is_err() || events.stopped() {
             // What this layout made so far would only fill the disk.
-            done.into_iter().for_each(|index| take_back(layout, index));
+            touched
+                .into_iter()
+                .for_each(|index| take_back(layout, index));
             result?;
             return Ok(true);
         }
-        done.push(index);
         let reached = result?;
         let file = &mut plan.files[index];
         file.real_size = size.min(reached);
@@ -92,6 +93,8 @@ fn needs_content(job: &JobSpec) -> bool {
     job.pattern.reads || (job.pattern.writes && job.target.overwrite && !job.target.append)
 }
 
+/// Returns the size reached. A file that was made or may have been extended is noted in
+/// `touched`, whatever comes of it.
 fn lay_out_file(
     layout: &Layout<'_>,
     index: usize,
@@ -99,6 +102,7 @@ fn lay_out_file(
     size: u64,
     content: &mut Content,
     events: &mut dyn PrepareEvents,
+    touched: &mut Vec<usize>,
 ) -> Result<u64, Failure> {
     let job = layout.job;
     let (missing, old_size) = match layout.targets[index] {
@@ -120,15 +124,9 @@ fn lay_out_file(
         .mode(0o644)
         .open(path)
         .map_err(|error| open_failure(path, &error))?;
-    let grown = grow(layout, &file, old_size, size, content, events);
-    let undone = grown.is_err() || events.stopped();
-    if undone {
-        take_back(layout, index);
-    }
-    let reached = grown.map_err(|failure| describe(failure, path, size))?;
-    if undone {
-        return Ok(reached);
-    }
+    touched.push(index);
+    let reached = grow(layout, &file, old_size, size, content, events)
+        .map_err(|failure| describe(failure, path, size))?;
     if job.target.create_fsync && needs_content(job) {
         file.sync_all()
             .map_err(|error| failure!(code_of(&error), "fsync"))?;

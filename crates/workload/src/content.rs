@@ -92,11 +92,6 @@ impl Content {
         self.refill || self.scramble
     }
 
-    /// Whether writes are marked with their start time, so that the caller has to take it.
-    pub fn marks_time(&self) -> bool {
-        self.scramble
-    }
-
     /// To be called at the start of each pass after the first: a repeatable job draws the same
     /// contents again. Buffers are not filled again.
     pub fn reseed(&mut self) {

@@ -2,7 +2,6 @@
 
 use super::{Kind, Opt, Set, unbuilt_word, word};
 use crate::draft::{Ctx, Draft};
-use crate::spec::Memory;
 use crate::value::{Value, pattern};
 
 /// Memory of the buffers.
@@ -116,7 +115,7 @@ pub(super) static CONTENTS: &[Opt] = &[
 ];
 
 /// All kinds without a file and without huge pages behave alike.
-fn memory(draft: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), String> {
+fn memory(_: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), String> {
     let maps_file = matches!(value.word(), 3..=5);
     match value.parameter() {
         Some(file) if maps_file && !file.is_empty() => ctx.mark_unbuilt(),
@@ -125,7 +124,6 @@ fn memory(draft: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), Str
         }
         _ => {}
     }
-    draft.spec.data.memory = Memory::Anonymous;
     Ok(())
 }
 

@@ -420,9 +420,11 @@ impl Supervisor<'_> {
             tv_sec: (due.saturating_sub(now) / 1_000_000_000) as i64,
             tv_nsec: (due.saturating_sub(now) % 1_000_000_000) as _,
         };
-        let mut fds = vec![PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN)];
         let links = self.jobs.iter().filter_map(|job| job.link.as_ref());
-        fds.extend(links.map(|link| PollFd::from_borrowed_fd(link.as_fd(), PollFlags::IN)));
+        let sources = self.signals.fds().chain(links.map(AsFd::as_fd));
+        let mut fds: Vec<PollFd<'_>> = sources
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .collect();
         // An interrupted wait is a wait that ended.
         let _ = poll(&mut fds, Some(&timeout));
     }

@@ -15,9 +15,6 @@ use crate::page::PageRef;
 #[derive(Debug)]
 pub(super) struct Signals {
     pipes: Vec<(i32, UnixStream, SigId)>,
-    /// The poll of one descriptor must see all signals: every handler also writes here.
-    wake: UnixStream,
-    wake_ids: Vec<SigId>,
     /// Signals read by a peek and not handled yet.
     seen: Vec<i32>,
 }
@@ -37,12 +34,8 @@ impl Signals {
         // At the limit of file sizes the writing call shall fail, not the process die; workers
         // inherit this.
         signal_hook::flag::register(SIGXFSZ, Arc::default())?;
-        let (wake, wake_writer) = UnixStream::pair()?;
-        wake.set_nonblocking(true)?;
         let mut signals = Signals {
             pipes: Vec::new(),
-            wake,
-            wake_ids: Vec::new(),
             seen: Vec::new(),
         };
         for signal in [SIGINT, SIGTERM, SIGUSR1] {
@@ -50,19 +43,16 @@ impl Signals {
             reader.set_nonblocking(true)?;
             let id = low_level::pipe::register(signal, writer)?;
             signals.pipes.push((signal, reader, id));
-            let id = low_level::pipe::register(signal, wake_writer.try_clone()?)?;
-            signals.wake_ids.push(id);
         }
         Ok(signals)
     }
 
-    /// Readable when a signal came in.
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
-        self.wake.as_fd()
+    /// One of these is readable when a signal came in.
+    pub(super) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.pipes.iter().map(|(_, pipe, _)| pipe.as_fd())
     }
 
     fn read(&mut self) {
-        drain(&mut self.wake);
         for (signal, pipe, _) in &mut self.pipes {
             for _ in 0..drain(pipe) {
                 self.seen.push(*signal);
@@ -94,9 +84,6 @@ impl Signals {
     /// alone to stop.
     pub(super) fn hand_to_worker(&self, pages: &[PageRef]) {
         for (_, _, id) in &self.pipes {
-            low_level::unregister(*id);
-        }
-        for id in &self.wake_ids {
             low_level::unregister(*id);
         }
         for signal in [SIGINT, SIGTERM] {

@@ -4,7 +4,7 @@ use ferrio_engines::{Engine, EngineError, Outcome};
 use ferrio_options::EngineSpec;
 use ferrio_workload::{Op, OpKind};
 
-use super::io_loop::IoLoop;
+use super::io_loop::{IoLoop, kind_of};
 use crate::clock::wall_clock_ms;
 use crate::failure;
 use crate::page::State;
@@ -12,8 +12,7 @@ use crate::sys::thread_cpu_use;
 
 /// How often the CPU counters in the page are brought up to date while I/O runs.
 const CPU_REFRESH_NS: u64 = 500_000_000;
-/// Longest the loop goes without looking at its timers (they are compared with a clock reading
-/// that is taken anyway, so this costs nothing).
+/// An instant that does not come.
 const NEVER: u64 = u64::MAX;
 /// Longer times are as good as endless (146 years), and must not reach [`NEVER`] in a sum.
 const LONGEST_NS: u64 = u64::MAX / 4;
@@ -227,7 +226,7 @@ impl<E: Engine> IoLoop<'_, E> {
             "io_u error on file {}: {}: {} offset={}, buflen={}",
             self.name_of(op.file),
             ferrio_stats::error_text(code),
-            word_of(op.kind),
+            kind_of(op.kind).word(),
             op.offset,
             op.len
         )
@@ -271,16 +270,5 @@ impl<E: Engine> IoLoop<'_, E> {
     pub(super) fn fail(&mut self, failure: crate::link::Failure) {
         self.failure.get_or_insert(failure);
         self.ending = true;
-    }
-}
-
-fn word_of(kind: OpKind) -> &'static str {
-    match kind {
-        OpKind::Read => "read",
-        OpKind::Write => "write",
-        OpKind::Trim => "trim",
-        OpKind::Fsync => "sync",
-        OpKind::Fdatasync => "datasync",
-        OpKind::SyncFileRange => "sync_file_range",
     }
 }

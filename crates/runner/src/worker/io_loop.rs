@@ -2,7 +2,8 @@
 //!
 //! Rules of this file: no allocation, no lock, no system call but the engine's own; one clock
 //! reading per operation that is prepared, one per batch that is submitted or reaped (one per
-//! turn when no latency is measured). What seldom happens (errors, short transfers, timers) is out of line in `account.rs`.
+//! turn when no latency is measured). What seldom happens (errors, short transfers, timers) is
+//! out of line in `account.rs`.
 
 use std::collections::VecDeque;
 
@@ -467,7 +468,7 @@ impl SubmitStamp<'_> {
 }
 
 #[inline(always)]
-fn kind_of(kind: OpKind) -> Kind {
+pub(super) fn kind_of(kind: OpKind) -> Kind {
     match kind {
         OpKind::Read => Kind::Read,
         OpKind::Write => Kind::Write,
