@@ -581,6 +581,48 @@ pub struct Pacing {
     /// `startdelay` low and high end in microseconds; the delay is drawn by the runner from the
     /// job's start-delay stream. `(0, 0)` is none.
     pub start_delay_us: (u64, u64),
+    /// `rate` and its kin.
+    pub rate: Rate,
+    /// `thinktime` and its kin.
+    pub think: Think,
+}
+
+/// Caps and floors of the rate, per direction; 0 is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    /// `rate`: bytes per second.
+    pub bytes: [u64; 3],
+    /// `rate_iops`: operations per second. Never set together with `bytes`, in any direction.
+    pub iops: [u32; 3],
+    /// `rate_min`: bytes per second below which the job fails.
+    pub min_bytes: [u64; 3],
+    /// `rate_iops_min`: operations per second below which the job fails.
+    pub min_iops: [u32; 3],
+    /// `rate_process=poisson`: exponentially distributed spaces, not even ones.
+    pub poisson: bool,
+    /// `rate_cycle`: milliseconds between two looks at the floors.
+    pub cycle_ms: u32,
+    /// `rate_ignore_thinktime`: what a pause missed is not caught up.
+    pub ignore_think: bool,
+}
+
+/// Pauses between operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Think {
+    /// `thinktime`: length of a pause in microseconds; 0 is none.
+    pub time_us: u64,
+    /// `thinktime_spin`: the part of it that is spent busy, at most `time_us`.
+    pub spin_us: u64,
+    /// `thinktime_blocks`: operations between two pauses.
+    pub blocks: u32,
+    /// `thinktime_blocks` was given.
+    pub blocks_given: bool,
+    /// `thinktime_blocks_type=issue`: operations count when they are issued, not when they complete.
+    pub at_issue: bool,
+    /// `thinktime_iotime`: time between two pauses in microseconds; 0 is off.
+    pub io_time_us: u64,
+    /// `thinkcycles`: steps of a busy loop after each operation.
+    pub cycles: u32,
 }
 
 /// How many operations at a time.
