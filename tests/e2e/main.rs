@@ -8,5 +8,6 @@ mod fio_pairs;
 mod fuse;
 mod lifecycle;
 mod output;
+mod pacing;
 mod safety;
 mod support;

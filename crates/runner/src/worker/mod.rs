@@ -2,6 +2,7 @@
 
 mod account;
 mod io_loop;
+mod pacing;
 mod table;
 
 use std::collections::VecDeque;
@@ -24,6 +25,7 @@ use crate::page::{PageRef, State};
 use crate::sys;
 use account::Timers;
 use io_loop::{IoLoop, IoSlot, Limits, Measure};
+use pacing::Pacer;
 use table::FileTable;
 
 /// Everything a worker is started with.
@@ -37,6 +39,8 @@ pub(crate) struct Assignment<'a> {
     pub(crate) link: UnixStream,
     pub(crate) clock: Clock,
     pub(crate) readonly: bool,
+    /// Pages whose bytes count for `ramp_size`; empty without it.
+    pub(crate) ramp_group: Vec<PageRef>,
 }
 
 /// Sends messages to the supervisor. A supervisor that is gone ends the worker by other means,
@@ -111,6 +115,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         link,
         clock,
         readonly,
+        ramp_group,
     } = assignment;
     place(job)?;
     let prepared = match prepared {
@@ -125,6 +130,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         clock,
         readonly,
         link,
+        ramp_group,
     };
     let memory = set.buffers()?;
     let depth = job.queue.depth;
@@ -202,6 +208,7 @@ struct SetUp<'a> {
     clock: Clock,
     readonly: bool,
     link: UnixStream,
+    ramp_group: Vec<PageRef>,
 }
 
 impl SetUp<'_> {
@@ -299,6 +306,11 @@ impl SetUp<'_> {
             issue_ns: 0,
         };
         let fills_writes = content.touches_writes();
+        let pacer = Pacer::new(job, self.seeds, self.ramp_group.clone());
+        if pacer.is_some() {
+            // Sleeps are to end when they should; the default slack is 50 us. A refusal leaves that.
+            let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        }
         Ok(IoLoop {
             job,
             policy: &job.errors,
@@ -328,7 +340,9 @@ impl SetUp<'_> {
             outstanding: 0,
             now_ns: 0,
             timer_ns: 0,
-            timers: Timers::new(job.pacing.ramp_us, job.pacing.runtime_us),
+            timers: Timers::new(&job.pacing),
+            paced: pacer.is_some(),
+            pacer,
             ending: false,
             failure: None,
             reporter: Reporter { link },
@@ -355,6 +369,7 @@ impl<E: Engine> IoLoop<'_, E> {
         {
             if !std::mem::take(&mut first) {
                 self.content.reseed();
+                self.reseed_pacer();
                 if self.job.target.unlink_each_loop {
                     self.unlink_files();
                 }
