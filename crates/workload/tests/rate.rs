@@ -19,14 +19,14 @@ fn direction(word: &str) -> Option<Direction> {
 }
 
 /// Lengths of the operations, as the byte rates need them.
-fn lengths(command: &str) -> impl Iterator<Item = u64> + use<> {
+fn lengths(command: &str) -> impl Iterator<Item = u64> {
     // The sizes drawn by the one recorded byte rate with two sizes, read off its due times.
-    let mixed: &[u64] = if command.contains("--bssplit=4k/50:16k/50 --rw=read --rate=1m") {
+    let mixed: &'static [u64] = if command.contains("--bssplit=4k/50:16k/50 --rw=read --rate=1m") {
         &[4096, 16384, 16384, 4096, 16384, 4096]
     } else {
         &[]
     };
-    mixed.to_vec().into_iter().chain(std::iter::repeat(4096))
+    mixed.iter().copied().chain(std::iter::repeat(4096))
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn mean_rate(
 #[test]
 fn high_and_uneven_rates_are_met() -> Outcome {
     let base = "--name=j --ioengine=null --size=1g --rw=read";
-    let sizes = |at: u32| if at % 3 == 0 { 65536 } else { 4096 };
+    let sizes = |at: u32| if at.is_multiple_of(3) { 65536 } else { 4096 };
     for (options, rate, ops) in [
         ("--rate_iops=300000", 300_000.0, true),
         ("--rate_iops=300000 --rate_process=poisson", 300_000.0, true),
