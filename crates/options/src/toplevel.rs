@@ -575,6 +575,20 @@ fn terse_version(
     Ok(())
 }
 
+/// Categories whose part of the program is not built, or keeps no secrets.
+const DEBUG_SILENT: &[&str] = &[
+    "blktrace",
+    "verify",
+    "random",
+    "mutex",
+    "profile",
+    "net",
+    "compress",
+    "steadystate",
+    "zbd",
+    "sprandom",
+];
+
 /// The categories that a debug word may begin with.
 const DEBUG_CATEGORIES: &[&str] = &[
     "process",
@@ -599,7 +613,7 @@ const DEBUG_CATEGORIES: &[&str] = &[
     "sprandom",
 ];
 
-fn debug(session: &mut Session<'_>, top: &TopLevel, value: Option<&[u8]>) -> Result<(), Stop> {
+fn debug(session: &mut Session<'_>, _: &TopLevel, value: Option<&[u8]>) -> Result<(), Stop> {
     let list = text(value);
     if list == "help" || list == "?" {
         let text = format!(
@@ -609,15 +623,36 @@ fn debug(session: &mut Session<'_>, top: &TopLevel, value: Option<&[u8]>) -> Res
         session.stdout.push_str(&text);
         return Err(session.done(0));
     }
-    let known = |word: &str| {
-        word.starts_with("all") || DEBUG_CATEGORIES.iter().any(|c| word.starts_with(c))
-    };
     for word in list.split(',') {
-        if !known(word) {
-            session.warn(format!("option '--debug': there is no category '{word}'"));
-        }
+        debug_word(session, word);
     }
-    unbuilt(session, top, value)
+    Ok(())
+}
+
+/// One member of the list: a category (anything may follow it), `all`, or `job:N`.
+fn debug_word(session: &mut Session<'_>, word: &str) {
+    if word.starts_with("all") {
+        session.debug.categories = DEBUG_CATEGORIES.iter().map(ToString::to_string).collect();
+        return;
+    }
+    let Some(category) = DEBUG_CATEGORIES.iter().find(|c| word.starts_with(**c)) else {
+        return session.warn(format!("option '--debug': there is no category '{word}'"));
+    };
+    if *category == "job" {
+        match word.split_once(':').map(|(_, number)| number.parse()) {
+            Some(Ok(number)) => session.debug.job = Some(number),
+            _ => session.warn("option '--debug=job': needs a job number: job:1"),
+        }
+        return;
+    }
+    if DEBUG_SILENT.contains(category) {
+        session.warn(format!(
+            "option '--debug={category}': ferrio has nothing to tell in this category yet"
+        ));
+    }
+    if !session.debug.has(category) {
+        session.debug.categories.push(category.to_string());
+    }
 }
 
 fn section(session: &mut Session<'_>, _: &TopLevel, value: Option<&[u8]>) -> Result<(), Stop> {

@@ -11,10 +11,11 @@ use std::os::unix::net::UnixStream;
 use ferrio_engines::{
     Engine, EngineError, IoUring, IoUringSettings, Libaio, LibaioSettings, Null, Psync, Seeking,
 };
-use ferrio_options::{EngineSpec, JobSpec};
+use ferrio_options::{DebugSpec, EngineSpec, JobSpec};
 use ferrio_workload::seeds::Seeds;
 use ferrio_workload::{Op, OpKind, OpStream};
 use rustix::thread::{CpuSet, sched_setaffinity};
+use tracing::subscriber::NoSubscriber;
 
 use crate::clock::Clock;
 use crate::failure;
@@ -41,6 +42,7 @@ pub(crate) struct Assignment<'a> {
     pub(crate) readonly: bool,
     /// Pages whose bytes count for `ramp_size`; empty without it.
     pub(crate) ramp_group: Vec<PageRef>,
+    pub(crate) debug: &'a DebugSpec,
 }
 
 /// Sends messages to the supervisor. A supervisor that is gone ends the worker by other means,
@@ -95,6 +97,10 @@ pub(crate) fn run(assignment: Assignment<'_>) -> i32 {
         link: reporter_link,
     };
     let page = assignment.page.clone();
+    let watched = assignment.debug.job;
+    let muted = watched.is_some_and(|job| job != assignment.job.job_number);
+    let _mute = muted.then(|| tracing::subscriber::set_default(NoSubscriber::new()));
+    tracing::debug!(target: "process", "job {} starts", assignment.job.name);
     page.set_state(State::SettingUp);
     let failure = set_up_and_run(assignment, &mut reporter).err();
     let code = failure.as_ref().map_or(0, |failure| failure.code);
@@ -116,6 +122,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         clock,
         readonly,
         ramp_group,
+        debug,
     } = assignment;
     place(job)?;
     let prepared = match prepared {
@@ -131,6 +138,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         readonly,
         link,
         ramp_group,
+        debug,
     };
     let memory = set.buffers()?;
     let depth = job.queue.depth;
@@ -209,6 +217,7 @@ struct SetUp<'a> {
     readonly: bool,
     link: UnixStream,
     ramp_group: Vec<PageRef>,
+    debug: &'a DebugSpec,
 }
 
 impl SetUp<'_> {
@@ -222,6 +231,10 @@ impl SetUp<'_> {
             0
         };
         let offset = job.data.memory_align as usize;
+        tracing::debug!(
+            target: "mem",
+            "{} buffers of {stride} bytes, {offset} behind a page's start", job.queue.depth
+        );
         BufferMemory::allocate(job.queue.depth, stride, offset).map_err(|error| {
             failure!(code_of(&error), "iomem allocation").advise(format!(
                 "{} buffers of {stride} bytes do not fit into memory: lower iodepth or bs",
@@ -341,6 +354,7 @@ impl SetUp<'_> {
             now_ns: 0,
             timer_ns: 0,
             timers: Timers::new(&job.pacing),
+            traced: self.debug.has("io"),
             paced: pacer.is_some(),
             pacer,
             ending: false,
