@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::file_list::FileList;
+
 /// The three data directions, in the order of every per-direction array: read, write, trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
@@ -210,7 +212,7 @@ pub enum ExitWhat {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// Paths in file-index order, with the directory prefix.
-    pub files: Vec<PathBuf>,
+    pub files: FileList,
     /// The names were made from the job's name (not given by `filename`).
     pub generated: bool,
     /// `nrfiles` after it was bounded by the files known.
