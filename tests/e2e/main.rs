@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod cloud_commands;
+mod engine_calls;
 mod fio_pairs;
 mod fuse;
 mod lifecycle;
