@@ -5,6 +5,7 @@
 mod bad_input;
 mod cloud_commands;
 mod engine_calls;
+mod engines;
 mod fio_pairs;
 mod fuse;
 mod lifecycle;

@@ -115,5 +115,5 @@ fn options_of_another_engine_are_forgotten() {
         "--name=a --ioengine=libaio --cmdprio_percentage=5 --size=1m",
         &FakeHost::default(),
     );
-    assert!(errors(&parsed)[0].contains("'cmdprio_percentage'"));
+    assert!(errors(&parsed)[0].contains("cmdprio_percentage"));
 }
