@@ -202,10 +202,9 @@ fn joined(text: &str) -> String {
 
 /// Shortens what no two systems have in common.
 fn brief(text: &str) -> String {
-    if text.starts_with("newfstatat") || text.starts_with("statx") {
-        if let (Some(start), Some(end)) = (text.find('{'), text.rfind('}')) {
-            return format!("{}ST{}", &text[..start], &text[end + 1..]);
-        }
+    let has_structure = text.starts_with("newfstatat") || text.starts_with("statx");
+    if has_structure && let (Some(start), Some(end)) = (text.find('{'), text.rfind('}')) {
+        return format!("{}ST{}", &text[..start], &text[end + 1..]);
     }
     if let Some(arguments) = text.strip_prefix("io_uring_enter(") {
         let submits = arguments.split(", ").nth(1).unwrap_or_default();

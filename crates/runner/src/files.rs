@@ -116,7 +116,9 @@ pub fn prepare(
         if job.engine.file_operation().is_some() {
             must_be_file(path, target)?;
         }
-        sizes.push(size_of(path, target)?);
+        let size = size_of(path, target)?;
+        tracing::debug!(target: "file", "{} is {target:?}, {size:?}", path.display());
+        sizes.push(size);
         targets.push(target);
     }
     make_directories(job)?;
@@ -126,6 +128,12 @@ pub fn prepare(
         readonly,
         targets: &targets,
     };
+    for (region, path) in plan.files.iter().zip(&job.target.files) {
+        tracing::debug!(
+            target: "file",
+            "{}: {} bytes from {} on", path.display(), region.len, region.start
+        );
+    }
     let changed = layout::lay_out(&layout, &mut plan, &mut content, events)?;
     if changed {
         for (path, target) in job.target.files.iter().zip(&mut targets) {

@@ -2,7 +2,7 @@
 
 use std::os::unix::net::UnixStream;
 
-use ferrio_options::JobSpec;
+use ferrio_options::{JobSpec, RunSpec};
 use ferrio_workload::seeds::{self, Seeds};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
@@ -112,7 +112,7 @@ impl<'a> Job<'a> {
         &mut self,
         link: UnixStream,
         clock: Clock,
-        readonly: bool,
+        run: &'a RunSpec,
     ) -> Assignment<'a> {
         Assignment {
             job: self.spec,
@@ -121,7 +121,8 @@ impl<'a> Job<'a> {
             page: self.page.clone(),
             link,
             clock,
-            readonly,
+            readonly: run.readonly,
+            debug: &run.debug,
             ramp_group: std::mem::take(&mut self.ramp_group),
         }
     }

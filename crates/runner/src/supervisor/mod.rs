@@ -105,6 +105,7 @@ pub fn run(
     let all_seeds: Vec<Seeds> = spec.jobs.iter().map(seeds_of).collect();
     let jobs = all_jobs(spec, &all_seeds, &pages);
     let clock = starting.settle(spec.clocksource);
+    tracing::debug!(target: "time", "{clock:?} after asking for {:?}", spec.clocksource);
     let mut supervisor = Supervisor {
         spec,
         clock,
@@ -314,6 +315,7 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Reads the counters of the disks behind the jobs' files.
     fn watch_disks(&mut self) {
         for job in self.jobs.iter().filter(|job| job.spec.reporting.disk_util) {
             if job.spec.engine.diskless() || job.phase == Phase::Ended {
@@ -321,6 +323,7 @@ impl Supervisor<'_> {
             }
             for path in &job.spec.target.files {
                 if let Some(device) = files::device_of(path) {
+                    tracing::debug!(target: "diskutil", "{} is on {device:?}", path.display());
                     self.disks.add(device);
                 }
             }
@@ -502,6 +505,7 @@ impl Supervisor<'_> {
                 self.observer.laying_out(&job, files, bytes);
             }
             FromWorker::Done => {
+                tracing::debug!(target: "process", "{} is done", self.jobs[index].spec.name);
                 self.jobs[index].said_done = true;
                 self.jobs[index].phase = Phase::Closing;
             }

@@ -36,14 +36,17 @@ pub(super) struct ThreadHost {
 }
 
 /// Lets go of the supervisor's standard streams: a worker that is stuck in the kernel must not
-/// keep whoever reads them waiting. Workers speak over their links.
-pub(super) fn leave_streams() {
+/// keep whoever reads them waiting. Workers speak over their links; only what `--debug` shows goes to
+/// standard error.
+pub(super) fn leave_streams(keep_stderr: bool) {
     let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") else {
         return;
     };
     let _ = rustix::stdio::dup2_stdin(&null);
     let _ = rustix::stdio::dup2_stdout(&null);
-    let _ = rustix::stdio::dup2_stderr(&null);
+    if !keep_stderr {
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
 }
 
 /// Starts a worker as a thread of the host; where the system has none left the job fails.
@@ -107,8 +110,8 @@ impl Supervisor<'_> {
                 drop(ours);
                 let page = self.jobs[index].page.clone();
                 self.become_worker(parent, &[page]);
-                let (clock, readonly) = (self.clock, self.spec.readonly);
-                let assignment = self.jobs[index].assignment(theirs, clock, readonly);
+                let (clock, run) = (self.clock, self.spec);
+                let assignment = self.jobs[index].assignment(theirs, clock, run);
                 sys::exit_child(run_guarded(assignment) & 0xff)
             }
         }
@@ -122,7 +125,7 @@ impl Supervisor<'_> {
             sys::exit_child(PANICKED);
         }
         let _ = setsid();
-        leave_streams();
+        leave_streams(!self.spec.debug.categories.is_empty());
         self.signals.hand_to_worker(pages);
         for job in &mut self.jobs {
             job.link = None;
@@ -189,7 +192,7 @@ impl Supervisor<'_> {
         let mut assignments = BTreeMap::new();
         for (index, job) in self.jobs.iter_mut().enumerate() {
             if let Some(link) = links.remove(&index) {
-                assignments.insert(index, job.assignment(link, self.clock, self.spec.readonly));
+                assignments.insert(index, job.assignment(link, self.clock, self.spec));
             }
         }
         std::thread::scope(|scope| {

@@ -10,10 +10,11 @@ use std::collections::VecDeque;
 use std::os::unix::net::UnixStream;
 
 use ferrio_engines::Engine;
-use ferrio_options::JobSpec;
+use ferrio_options::{DebugSpec, JobSpec};
 use ferrio_workload::seeds::Seeds;
 use ferrio_workload::{Op, OpKind, OpStream};
 use rustix::thread::{CpuSet, sched_setaffinity};
+use tracing::subscriber::NoSubscriber;
 
 use crate::clock::Clock;
 use crate::failure;
@@ -40,6 +41,7 @@ pub(crate) struct Assignment<'a> {
     pub(crate) readonly: bool,
     /// Pages whose bytes count for `ramp_size`; empty without it.
     pub(crate) ramp_group: Vec<PageRef>,
+    pub(crate) debug: &'a DebugSpec,
 }
 
 /// Sends messages to the supervisor. A supervisor that is gone ends the worker by other means,
@@ -94,6 +96,10 @@ pub(crate) fn run(assignment: Assignment<'_>) -> i32 {
         link: reporter_link,
     };
     let page = assignment.page.clone();
+    let watched = assignment.debug.job;
+    let muted = watched.is_some_and(|job| job != assignment.job.job_number);
+    let _mute = muted.then(|| tracing::subscriber::set_default(NoSubscriber::new()));
+    tracing::debug!(target: "process", "job {} starts", assignment.job.name);
     page.set_state(State::SettingUp);
     let failure = set_up_and_run(assignment, &mut reporter).err();
     let code = failure.as_ref().map_or(0, |failure| failure.code);
@@ -115,6 +121,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         clock,
         readonly,
         ramp_group,
+        debug,
     } = assignment;
     place(job)?;
     let prepared = match prepared {
@@ -130,6 +137,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         readonly,
         link,
         ramp_group,
+        debug,
     };
     let memory = set.buffers()?;
     set.start(memory)
@@ -168,6 +176,7 @@ struct SetUp<'a> {
     readonly: bool,
     link: UnixStream,
     ramp_group: Vec<PageRef>,
+    debug: &'a DebugSpec,
 }
 
 impl SetUp<'_> {
@@ -186,6 +195,10 @@ impl SetUp<'_> {
             0
         };
         let offset = job.data.memory_align as usize;
+        tracing::debug!(
+            target: "mem",
+            "{} buffers of {stride} bytes, {offset} behind a page's start", job.queue.depth
+        );
         BufferMemory::allocate(job.queue.depth, stride, offset).map_err(|error| {
             failure!(code_of(&error), "iomem allocation").advise(format!(
                 "{} buffers of {stride} bytes do not fit into memory: lower iodepth or bs",
@@ -297,6 +310,7 @@ impl SetUp<'_> {
             now_ns: 0,
             timer_ns: 0,
             timers: Timers::new(&job.pacing),
+            traced: self.debug.has("io"),
             paced: pacer.is_some(),
             pacer,
             ending: false,

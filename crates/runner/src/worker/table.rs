@@ -365,6 +365,7 @@ impl FileEvents for FileTable<'_> {
         if self.fds[index] != CLOSED {
             return true;
         }
+        tracing::debug!(target: "file", "open {}", self.job.target.files[index].display());
         if self.job.engine.ignores_files() {
             self.fds[index] = DISKLESS;
             self.page.open_files.add(1);
@@ -389,6 +390,7 @@ impl FileEvents for FileTable<'_> {
         }
         let index = file as usize;
         if self.fds[index] != CLOSED {
+            tracing::debug!(target: "file", "close {}", self.job.target.files[index].display());
             self.flush_before_close(index);
             self.fds[index] = CLOSED;
             if self.open[index].take().is_some() {
