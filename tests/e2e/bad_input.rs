@@ -122,8 +122,8 @@ fn options_that_are_not_built_end_the_run_by_name() {
     }
     fails(
         dir.path(),
-        &["--name=a", "--ioengine=mmap", "--size=4k"],
-        &["mmap"],
+        &["--name=a", "--ioengine=sg", "--size=4k"],
+        &["sg"],
     );
     fails(
         dir.path(),

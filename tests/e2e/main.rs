@@ -6,6 +6,8 @@ mod bad_input;
 mod cloud_commands;
 mod corpus;
 mod debug;
+mod engine_calls;
+mod engines;
 mod fio_pairs;
 mod fuse;
 mod lifecycle;

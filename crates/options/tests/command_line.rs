@@ -100,9 +100,20 @@ fn options_of_another_engine_are_forgotten() {
         EngineSpec::IoUring(options) => assert!(!options.hipri && options.nonvectored.is_none()),
         ref other => panic!("{other:?}"),
     }
+    let run = run_of(parse_line(
+        "--name=a --ioengine=pvsync2 --hipri --hipri_percentage=30 --name=b --ioengine=pvsync2",
+        &FakeHost::default(),
+    ));
+    match (&run.jobs[0].engine, &run.jobs[1].engine) {
+        (EngineSpec::Pvsync2(first), EngineSpec::Pvsync2(second)) => {
+            assert!(first.hipri && first.hipri_percent == 30);
+            assert!(!second.hipri && second.hipri_percent == 100);
+        }
+        other => panic!("{other:?}"),
+    }
     let parsed = parse_line(
-        "--name=a --ioengine=pvsync2 --hipri --size=1m",
+        "--name=a --ioengine=libaio --cmdprio_percentage=5 --size=1m",
         &FakeHost::default(),
     );
-    assert!(errors(&parsed)[0].contains("'hipri'"));
+    assert!(errors(&parsed)[0].contains("cmdprio_percentage"));
 }

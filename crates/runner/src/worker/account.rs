@@ -1,7 +1,7 @@
 //! The worker loop's seldom cases: timers, errors, short transfers, CPU accounting.
 
 use ferrio_engines::{Engine, EngineError, Outcome};
-use ferrio_options::{EngineSpec, Pacing};
+use ferrio_options::Pacing;
 use ferrio_workload::{Op, OpKind};
 
 use super::io_loop::{IoLoop, kind_of};
@@ -206,9 +206,9 @@ impl<E: Engine> IoLoop<'_, E> {
             }
         }
         let tolerated = continues && listed;
-        let label = match (op.kind, &self.job.engine) {
-            (OpKind::Trim, _) => "td_io_queue",
-            (_, EngineSpec::Psync | EngineSpec::Sync) if continues => "xfer",
+        let label = match op.kind {
+            OpKind::Trim => "td_io_queue",
+            _ if continues => self.job.engine.failure_label(),
             _ => "io_u error",
         };
         let mut failure = failure!(code, label);
@@ -250,7 +250,6 @@ impl<E: Engine> IoLoop<'_, E> {
     /// What an error of an I/O most likely means.
     fn advice(&self, op: &Op, code: i32) -> String {
         let name = self.name_of(op.file);
-        let hipri = matches!(&self.job.engine, EngineSpec::IoUring(options) if options.hipri);
         match code {
             libc::EINVAL if self.job.target.direct => format!(
                 "a direct I/O was refused: block sizes, offsets and iomem_align must be \
@@ -258,7 +257,7 @@ impl<E: Engine> IoLoop<'_, E> {
                  file system must support direct I/O; bs={} here",
                 op.len
             ),
-            libc::EOPNOTSUPP if hipri => {
+            libc::EOPNOTSUPP if self.job.engine.polls_device() => {
                 format!("hipri=1 needs a device with polling queues; {name} has none")
             }
             libc::ENOTTY | libc::EOPNOTSUPP if op.kind == OpKind::Trim => {
