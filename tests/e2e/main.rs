@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod cloud_commands;
+mod corpus;
 mod debug;
 mod engine_calls;
 mod engines;

@@ -190,6 +190,8 @@ pub(crate) struct Draft {
     pub(crate) prio: u32,
     pub(crate) prioclass: u32,
     pub(crate) priohint: u32,
+    /// `steadystate_check_interval`, the same in all jobs.
+    pub(crate) steady_interval_us: u64,
     pub(crate) program: Program,
 }
 
@@ -252,6 +254,7 @@ impl Draft {
             prio: 0,
             prioclass: 0,
             priohint: 0,
+            steady_interval_us: 0,
             program: Program::default(),
         }
     }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::file_list::FileList;
 pub use engine::{
     CpuMode, CpuioOptions, EngineSpec, FileOperation, IoUringOptions, LibaioOptions, MmapOptions,
     Pvsync2Options, StatCall,
@@ -232,7 +233,7 @@ pub enum ExitWhat {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// Paths in file-index order, with the directory prefix.
-    pub files: Vec<PathBuf>,
+    pub files: FileList,
     /// The names were made from the job's name (not given by `filename`).
     pub generated: bool,
     /// `nrfiles` after it was bounded by the files known.

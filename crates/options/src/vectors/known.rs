@@ -147,7 +147,6 @@ pub(super) static EFFECTIVE: Known = &[
 
 /// Cases of `options-messages.json`.
 pub(super) static MESSAGES: Known = &[
-    ("steady state is not built and off here", &["ss-conflict"]),
     (
         "a share that is no number is refused, not dropped",
         &["value:bssplit=4k/x"],
