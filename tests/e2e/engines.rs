@@ -480,6 +480,40 @@ fn cpuio_ends_with_the_io() {
     }
 }
 
+/// A burn may be longer than the grace of a worker that makes no progress.
+#[test]
+fn a_long_burn_is_no_stall() {
+    let dir = scratch();
+    let line = "--name=c --ioengine=cpuio --cpuload=100 --cpuchunks=2500000 --runtime=1";
+    let mut command = ferrio(dir.path(), &words(line));
+    command.env("FERRIO_STALL_SECONDS", "1");
+    let done = finish(command).expect(0);
+    assert!(done.line("issued rwts").contains("total=1,"));
+    assert_eq!(done.stderr, "");
+}
+
+/// Calls that would wait fail, and are counted if that is wanted.
+#[test]
+fn nowait_is_an_error_like_others() {
+    let dir = scratch();
+    let path = dir.path().join("f");
+    fs::write(&path, vec![1; 1 << 20]).unwrap();
+    fs::File::open(&path).unwrap().sync_all().unwrap();
+    let line = "--name=j --ioengine=pvsync2 --nowait=1 --rw=randread --size=1m --bs=4k \
+                --filename=f --fadvise_hint=random";
+    let (run, json) = run_json(dir.path(), &words(line));
+    // Where all of it is in memory (tmpfs), or the file system knows no such flag, nothing waits.
+    match json["jobs"][0]["error"].as_i64().unwrap() {
+        11 => assert!(run.stderr.contains("nowait=1"), "{}", run.stderr),
+        95 => assert!(run.stderr.contains("not supported"), "{}", run.stderr),
+        other => assert_eq!((other, run.status), (0, 0)),
+    }
+    let line = format!("{line} --ignore_error=EAGAIN:EOPNOTSUPP");
+    let (run, json) = run_json(dir.path(), &words(&line));
+    assert_eq!(issued(&json["jobs"][0]), [256, 0, 0, 0]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+}
+
 /// Interrupts end engines that wait, sleep or burn.
 #[test]
 fn interrupts_end_every_engine() {

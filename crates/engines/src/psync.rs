@@ -191,7 +191,85 @@ impl Seeking {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::{AsRawFd, RawFd};
+    use std::os::unix::fs::FileExt;
+
     use super::*;
+
+    fn request(fd: RawFd, kind: Kind, offset: u64, buffer: &mut [u8]) -> Request {
+        Request {
+            kind,
+            sync_flags: 0,
+            file: 0,
+            fd,
+            offset,
+            len: buffer.len() as u32,
+            buffer: buffer.as_mut_ptr(),
+        }
+    }
+
+    /// Data both ways, the end of the file, errors, flushes: alike whatever the call.
+    #[test]
+    fn every_call_moves_the_same() {
+        let flagged = || Positional::flagged(RwFlags::default());
+        for make in [Positional::plain, Positional::vectored, flagged] {
+            let file = tempfile::tempfile().expect("file");
+            let fd = file.as_raw_fd();
+            let mut engine = make();
+            let done = |outcome| Queued::Completed(outcome);
+            let write = request(fd, Kind::Write, 512, &mut [3; 1000]);
+            assert_eq!(engine.queue(0, &write), done(Outcome::default()));
+            let mut back = [0; 1000];
+            let read = request(fd, Kind::Read, 512, &mut back);
+            assert_eq!(engine.queue(0, &read), done(Outcome::default()));
+            assert_eq!(back, [3; 1000]);
+            let short = request(fd, Kind::Read, 1500, &mut back);
+            let residual = Outcome {
+                error: 0,
+                residual: 988,
+            };
+            assert_eq!(engine.queue(0, &short), done(residual));
+            for kind in [Kind::Fsync, Kind::Fdatasync] {
+                let flush = request(fd, kind, 0, &mut []);
+                assert_eq!(engine.queue(0, &flush), done(Outcome::default()));
+            }
+            let bad = request(-1, Kind::Write, 0, &mut back);
+            let error = Outcome::failed(libc::EBADF, 1000);
+            assert_eq!(engine.queue(0, &bad), done(error));
+        }
+    }
+
+    #[test]
+    fn the_position_is_followed() {
+        let file = tempfile::tempfile().expect("file");
+        let fd = file.as_raw_fd();
+        let mut engine = Seeking::default();
+        engine.opened(0);
+        let mut data = [1; 512];
+        for (offset, byte) in [(0, 1), (512, 2), (4096, 3), (1024, 4)] {
+            data.fill(byte);
+            let write = request(fd, Kind::Write, offset, &mut data);
+            assert_eq!(engine.run(&write), Outcome::default());
+            assert_eq!(engine.positions[0], Some(offset + 512));
+        }
+        // A refused trim leaves the position unknown, so the next transfer seeks.
+        let trim = request(fd, Kind::Trim, 0, &mut data);
+        assert_eq!(engine.run(&trim).error, libc::ENOTTY);
+        assert_eq!(engine.positions[0], None);
+        data.fill(5);
+        let write = request(fd, Kind::Write, 1536, &mut data);
+        assert_eq!(engine.run(&write), Outcome::default());
+        let mut back = vec![0; 4608];
+        file.read_exact_at(&mut back, 0).expect("contents");
+        let firsts: Vec<u8> = back.chunks(512).map(|block| block[0]).collect();
+        assert_eq!(firsts, [1, 2, 4, 5, 0, 0, 0, 0, 3]);
+        let end = request(fd, Kind::Read, 4096, &mut back[..1024]);
+        assert_eq!(engine.run(&end).residual, 512);
+        assert_eq!(
+            engine.run(&request(-1, Kind::Read, 0, &mut data)).error,
+            libc::EBADF
+        );
+    }
 
     #[test]
     fn polled_share_is_drawn_from_a_fixed_seed() {

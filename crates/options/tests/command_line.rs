@@ -3,7 +3,7 @@
 mod common;
 
 use common::{FakeHost, errors, parse_line, parse_words, run_of, run_of_file, status};
-use ferrio_options::EngineSpec;
+use ferrio_options::{EngineSpec, Outcome};
 
 #[test]
 fn a_usual_benchmark() {
@@ -116,4 +116,30 @@ fn options_of_another_engine_are_forgotten() {
         &FakeHost::default(),
     );
     assert!(errors(&parsed)[0].contains("cmdprio_percentage"));
+}
+
+fn required(engine: &str) -> &'static str {
+    if engine == "cpuio" {
+        " --cpuload=50"
+    } else {
+        ""
+    }
+}
+
+/// What `--enghelp` lists can be used, and reports call it by that name.
+#[test]
+fn every_listed_engine_is_one() {
+    let parsed = parse_line("--enghelp", &FakeHost::default());
+    let Outcome::Exit { stdout, .. } = &parsed.outcome else {
+        panic!("{parsed:?}");
+    };
+    let names: Vec<&str> = stdout.lines().skip(1).map(str::trim).collect();
+    assert!(names.len() >= 20, "{names:?}");
+    for name in names {
+        let run = run_of(parse_line(
+            &format!("--name=a --ioengine={name} --size=1m{}", required(name)),
+            &FakeHost::default(),
+        ));
+        assert_eq!(run.jobs[0].engine.name(), name);
+    }
 }

@@ -275,6 +275,17 @@ impl EngineSpec {
         }
     }
 
+    /// Calls carry flags that a kernel or file system may refuse, or that make a call fail in place
+    /// of waiting.
+    pub fn flags_calls(&self) -> bool {
+        match self {
+            EngineSpec::Pvsync2(options) => options.nowait || options.uncached,
+            EngineSpec::IoUring(options) => options.nowait || options.uncached,
+            EngineSpec::Libaio(options) => options.nowait,
+            _ => false,
+        }
+    }
+
     /// The job's options for burning CPU time, if that is what it does.
     pub fn burner(&self) -> Option<&CpuioOptions> {
         match self {

@@ -1,7 +1,7 @@
 //! The worker loop's seldom cases: timers, errors, short transfers, CPU accounting.
 
 use ferrio_engines::{Engine, EngineError, Outcome};
-use ferrio_options::Pacing;
+use ferrio_options::{EngineSpec, Pacing};
 use ferrio_workload::{Op, OpKind};
 
 use super::io_loop::{IoLoop, kind_of};
@@ -262,6 +262,18 @@ impl<E: Engine> IoLoop<'_, E> {
             }
             libc::ENOTTY | libc::EOPNOTSUPP if op.kind == OpKind::Trim => {
                 format!("{name} cannot trim: it is no block device, or one without discard")
+            }
+            libc::EOPNOTSUPP if self.job.engine.flags_calls() => format!(
+                "nowait=1 or uncached=1 is not supported by this kernel or the file system of {name}"
+            ),
+            libc::EAGAIN if self.job.engine.flags_calls() => format!(
+                "nowait=1, and the request to {name} would have had to wait; \
+                 ignore_error=EAGAIN lets the job go on"
+            ),
+            libc::EINVAL
+                if self.job.engine == EngineSpec::Ftruncate && op.kind != OpKind::Write =>
+            {
+                "the engine ftruncate knows writes and flushes only".into()
             }
             libc::EFBIG => {
                 format!("{name} reached the limit of file sizes (ulimit -f, or the file system's)")
