@@ -3,6 +3,7 @@
 //! A test that lacks root, loop devices or a tool says why and passes; with `CI=true` it fails.
 
 mod bad_input;
+mod calls;
 mod cloud_commands;
 mod fio_pairs;
 mod fuse;
@@ -10,3 +11,4 @@ mod lifecycle;
 mod output;
 mod safety;
 mod support;
+mod vectors;

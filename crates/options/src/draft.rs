@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use crate::diag::{Diagnostic, Severity};
 use crate::host::Host;
 use crate::spec::{
-    ClockSource, Data, EngineSpec, ErrorPolicy, IoUringOptions, JobSpec, LibaioOptions, Pacing,
-    Pattern, Placement, Queue, Reporting, Sizes, SplitEntry, Target, Zone,
+    ClockSource, Data, EngineSpec, ErrorPolicy, FileKind, Hooks, IoUringOptions, JobSpec,
+    LibaioOptions, Pacing, Pattern, Placement, Queue, Reporting, Sizes, SplitEntry, Target, Zone,
 };
 use crate::table::{self, Built, Opt, Set};
 use crate::value::{self, Value};
@@ -128,6 +128,10 @@ pub(crate) struct Zoning {
 pub(crate) struct Names {
     /// Paths given by `filename` or found by `opendir`.
     pub(crate) files: Vec<PathBuf>,
+    /// What `filetype` was when each of them was read.
+    pub(crate) kinds: Vec<FileKind>,
+    /// `filetype` of names to come.
+    pub(crate) kind: FileKind,
     /// `directory`, in order.
     pub(crate) directories: Vec<PathBuf>,
     /// `filename_format`.
@@ -469,6 +473,7 @@ fn blank_spec() -> JobSpec {
             sync_file_range_flags: 0,
             end_fsync: false,
             fsync_on_close: false,
+            end_syncfs: false,
             strided: None,
         },
         pacing: Pacing::default(),
@@ -483,6 +488,7 @@ fn blank_spec() -> JobSpec {
         engine: EngineSpec::Psync,
         data: Data::default(),
         placement: Placement::default(),
+        hooks: Hooks::default(),
         errors: ErrorPolicy::default(),
         reporting: Reporting {
             slat: true,
@@ -504,6 +510,7 @@ fn blank_spec() -> JobSpec {
             disk_util: true,
             bw_avg_ms: 500,
             iops_avg_ms: 500,
+            job_start_clock: 0,
             gtod_reduce: false,
         },
         recorded: Vec::new(),

@@ -26,6 +26,7 @@ pub(crate) fn set_files(
 ) -> Result<(), String> {
     if !draft.names.files.is_empty() {
         draft.spec.target.files.clone_from(&draft.names.files);
+        draft.spec.target.kinds.clone_from(&draft.names.kinds);
         draft.spec.target.generated = false;
         return Ok(());
     }
@@ -36,6 +37,7 @@ pub(crate) fn set_files(
     {
         // A section named like a device means that device.
         draft.spec.target.files = vec![own_name.to_path_buf()];
+        draft.spec.target.kinds = vec![draft.names.kind];
         return Ok(());
     }
     if draft.spec.target.nrfiles > FILES_MAX {
@@ -57,6 +59,7 @@ pub(crate) fn set_files(
         }
     }
     taken.extend(files.iter().cloned());
+    draft.spec.target.kinds = vec![draft.names.kind; files.len()];
     draft.spec.target.files = files;
     Ok(())
 }

@@ -306,6 +306,7 @@ impl<'a> Session<'a> {
             readonly: self.readonly,
             exitall: self.exitall,
             clocksource: self.clocksource,
+            warnings_fatal: self.warnings_fatal,
             setup_only: self.setup_only,
         })
     }

@@ -146,6 +146,10 @@ pub(super) static EFFECTIVE: Known = &[
 pub(super) static MESSAGES: Known = &[
     ("steady state is not built and off here", &["ss-conflict"]),
     (
+        "options are judged by the engine that the job ends up with",
+        &["syncfs-engine"],
+    ),
+    (
         "a share that is no number is refused, not dropped",
         &["value:bssplit=4k/x"],
     ),

@@ -11,6 +11,7 @@ mod spawn;
 mod watch;
 
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ferrio_device::{DiskCounters, Disks, System};
@@ -19,11 +20,12 @@ use ferrio_stats::{Message, Progress, RunResult, Severity};
 use ferrio_workload::seeds::{self, Seeds};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::clock::{self, Clock};
+use crate::clock;
 use crate::failure;
-use crate::files::{self, PrepareEvents};
+use crate::files::{self, PrepareEvents, Rules};
 use crate::link::{Failure, FromWorker, ToWorker};
 use crate::page::{self, State};
+use crate::worker::{Common, locks};
 use job::{Job, Phase};
 use signals::Signals;
 
@@ -53,6 +55,8 @@ pub trait Observer {
     fn starting(&mut self, threads: u32, processes: u32);
     /// Files are about to be laid out.
     fn laying_out(&mut self, job: &str, files: u32, bytes: u64);
+    /// What a worker does; a line of the normal report's stream.
+    fn notice(&mut self, text: &str);
     /// A job ended with an error: process id, code, text of the error line.
     fn job_failed(&mut self, pid: u32, failure: &Failure);
     /// A signal ends the run.
@@ -109,9 +113,21 @@ pub fn run(
         .map(|((spec, seeds), page)| Job::new(spec, seeds, page))
         .collect();
     let clock = starting.settle(spec.clocksource);
+    let locks = match locks::make(spec.jobs.iter()) {
+        Ok(locks) => locks.map(Arc::new),
+        Err(error) => return refused(spec, format!("no locks for lockfile=: {error}"), observer),
+    };
+    let rules = Rules {
+        readonly: spec.readonly,
+        strict: spec.warnings_fatal,
+    };
     let mut supervisor = Supervisor {
         spec,
-        clock,
+        common: Common {
+            clock,
+            rules,
+            locks,
+        },
         observer,
         cadence,
         signals,
@@ -173,7 +189,7 @@ fn refused(spec: &RunSpec, text: String, observer: &mut dyn Observer) -> Outcome
 
 struct Supervisor<'a> {
     spec: &'a RunSpec,
-    clock: Clock,
+    common: Common,
     observer: &'a mut dyn Observer,
     cadence: Cadence,
     signals: Signals,
@@ -287,7 +303,7 @@ impl Supervisor<'_> {
                 signals: &mut self.signals,
                 messages: &mut self.messages,
             };
-            match files::prepare(job.spec, job.seeds, self.spec.readonly, &mut events) {
+            match files::prepare(job.spec, job.seeds, self.common.rules, &mut events) {
                 Ok(prepared) => {
                     self.jobs[index].total_bytes = prepared.plan.total_bytes;
                     self.jobs[index].prepared = Some(prepared);
@@ -315,7 +331,7 @@ impl Supervisor<'_> {
     }
 
     fn event_loop(&mut self) {
-        self.run_start_ns = self.clock.now_ns();
+        self.run_start_ns = self.common.clock.now_ns();
         let now = self.run_start_ns;
         self.next_tick_ns = now + TICK_NS;
         self.next_progress_ns = now + self.cadence.progress_ms.unwrap_or(0) * 1_000_000;
@@ -329,7 +345,7 @@ impl Supervisor<'_> {
             self.wait();
             self.take_messages();
             self.reap();
-            let now = self.clock.now_ns();
+            let now = self.common.clock.now_ns();
             self.sample(now);
             if now >= self.next_tick_ns {
                 self.next_tick_ns = now + TICK_NS;
@@ -346,10 +362,10 @@ impl Supervisor<'_> {
         }
         if self.jobs.iter().any(|job| job.phase == Phase::Ready) {
             for job in self.jobs.iter_mut().filter(|job| job.phase == Phase::Ready) {
-                job.release(self.clock.now_ns());
+                job.release(self.common.clock.now_ns());
             }
         }
-        let now = self.clock.now_ns();
+        let now = self.common.clock.now_ns();
         for index in 0..self.jobs.len() {
             if self.jobs[index].phase != Phase::Waiting {
                 continue;
@@ -399,7 +415,7 @@ impl Supervisor<'_> {
 
     /// Sleeps until something happens or is due.
     fn wait(&mut self) {
-        let now = self.clock.now_ns();
+        let now = self.common.clock.now_ns();
         let mut due = self.next_tick_ns;
         if self.cadence.progress_ms.is_some() {
             due = due.min(self.next_progress_ns);
@@ -446,7 +462,7 @@ impl Supervisor<'_> {
             // Failures before the signal are forgotten by the status.
             self.failures = 128;
             for job in &mut self.jobs {
-                job.terminate(self.clock.now_ns());
+                job.terminate(self.common.clock.now_ns());
             }
         }
         if taken.status {
@@ -479,6 +495,7 @@ impl Supervisor<'_> {
             FromWorker::Failed(failure) => self.job_failed(index, failure),
             FromWorker::IoError(text) => self.say(Severity::Error, Some(index), text),
             FromWorker::Warning(text) => self.say(Severity::Warning, Some(index), text),
+            FromWorker::Notice(text) => self.observer.notice(&text),
             FromWorker::Ignored(text) => self.jobs[index].ignored = Some(text),
             FromWorker::LayingOut { job, files, bytes } => {
                 self.observer.laying_out(&job, files, bytes);
@@ -506,7 +523,7 @@ impl Supervisor<'_> {
             self.jobs[index].process_death()
         };
         let Some(death) = death else { return };
-        self.jobs[index].end(self.clock.now_ns());
+        self.jobs[index].end(self.common.clock.now_ns());
         match death {
             job::Death::Ended => {}
             job::Death::Killed(signal) => {
@@ -562,7 +579,7 @@ impl Supervisor<'_> {
         if !trigger || !ran {
             return;
         }
-        let now = self.clock.now_ns();
+        let now = self.common.clock.now_ns();
         for (other, job) in self.jobs.iter_mut().enumerate() {
             let in_scope = match spec.exit_what {
                 ExitWhat::Group => job.spec.group == spec.group,

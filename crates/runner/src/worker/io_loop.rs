@@ -93,6 +93,8 @@ pub(super) struct IoLoop<'a, E> {
     pub(super) ending: bool,
     pub(super) failure: Option<Failure>,
     pub(super) reporter: super::Reporter,
+    /// `lockfile`.
+    pub(super) locks: Option<super::locks::FileLocks>,
 }
 
 impl<E: Engine> IoLoop<'_, E> {
@@ -136,7 +138,11 @@ impl<E: Engine> IoLoop<'_, E> {
             self.free.pop();
             slot
         };
-        let busy = self.offer(slot);
+        let busy = if self.locks.is_none() {
+            self.offer(slot)
+        } else {
+            self.offer_locked(slot)
+        };
         let full = self.free.is_empty() || (busy && self.outstanding > 0);
         if full || self.polls() {
             self.reap(full);
@@ -182,7 +188,7 @@ impl<E: Engine> IoLoop<'_, E> {
 
     /// Hands a slot to the engine. `true` when the engine is busy and the slot was put back.
     #[inline(always)]
-    fn offer(&mut self, index: u32) -> bool {
+    pub(super) fn offer(&mut self, index: u32) -> bool {
         let slot = &self.slots[index as usize];
         let op = slot.op;
         let mut request = Request {
