@@ -6,8 +6,10 @@ mod probe;
 mod progress;
 mod result;
 mod sampler;
+mod schedulers;
 mod signals;
 mod spawn;
+mod status_file;
 mod watch;
 
 use std::os::fd::AsFd;
@@ -27,7 +29,9 @@ use crate::link::{Failure, FromWorker, ToWorker};
 use crate::page::{self, State};
 use crate::worker::{Common, locks};
 use job::{Job, Phase};
+use schedulers::Schedulers;
 use signals::Signals;
+use status_file::{Found, StatusFile};
 
 /// The loop looks at everything at least this often.
 const TICK_NS: u64 = 250_000_000;
@@ -144,6 +148,8 @@ pub fn run(
         next_progress_ns: 0,
         next_status_ns: 0,
         pace: progress::Pace::default(),
+        schedulers: Schedulers::new(),
+        status_file: StatusFile::new(),
     };
     supervisor.run()
 }
@@ -209,6 +215,8 @@ struct Supervisor<'a> {
     next_progress_ns: u64,
     next_status_ns: u64,
     pace: progress::Pace,
+    schedulers: Schedulers,
+    status_file: StatusFile,
 }
 
 /// What preparing files in the supervisor tells.
@@ -345,6 +353,7 @@ impl Supervisor<'_> {
             self.wait();
             self.take_messages();
             self.reap();
+            self.look_for_status_file();
             let now = self.common.clock.now_ns();
             self.sample(now);
             if now >= self.next_tick_ns {
@@ -398,6 +407,11 @@ impl Supervisor<'_> {
     }
 
     fn start(&mut self, index: usize) {
+        if let Err(failure) = self.choose_scheduler(index) {
+            self.job_failed(index, failure);
+            self.jobs[index].phase = Phase::Ended;
+            return;
+        }
         let result = if self.jobs[index].spec.thread {
             self.start_thread(index)
         } else {
@@ -416,7 +430,7 @@ impl Supervisor<'_> {
     /// Sleeps until something happens or is due.
     fn wait(&mut self) {
         let now = self.common.clock.now_ns();
-        let mut due = self.next_tick_ns;
+        let mut due = self.next_tick_ns.min(self.status_file.due_ns());
         if self.cadence.progress_ms.is_some() {
             due = due.min(self.next_progress_ns);
         }
@@ -468,6 +482,17 @@ impl Supervisor<'_> {
         if taken.status {
             let result = self.result();
             self.observer.status(result);
+        }
+    }
+
+    fn look_for_status_file(&mut self) {
+        match self.status_file.look(self.common.clock) {
+            Found::Nothing => {}
+            Found::Request => {
+                let result = self.result();
+                self.observer.status(result);
+            }
+            Found::Stuck(text) => self.say(Severity::Warning, None, text),
         }
     }
 
@@ -564,8 +589,12 @@ impl Supervisor<'_> {
             .iter()
             .all(|direction| direction.ios.get() == 0);
         if idle && !job.spec.target.create_only {
-            let text = "the job did no I/O: what its offset, sizes and files leave holds no whole \
-                        block";
+            let text = if job.spec.target.files.is_empty() {
+                "the job did no I/O: all file names of this clone belong to other clones \
+                 (filename_format without $jobnum); filename= lets clones share files"
+            } else {
+                "the job did no I/O: what its offset, sizes and files leave holds no whole block"
+            };
             self.say(Severity::Warning, Some(index), text.into());
         }
     }
@@ -662,6 +691,7 @@ impl Supervisor<'_> {
         if let Some(host) = self.host.take() {
             host.finish(!self.abandoned, LAST_WAIT);
         }
+        self.restore_schedulers();
     }
 }
 

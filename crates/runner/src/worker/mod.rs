@@ -432,10 +432,11 @@ impl<E: Engine> IoLoop<'_, E> {
         if self.failure.is_none() && !end.sync_files.is_empty() {
             let state = self.page.state();
             self.page.set_state(State::Fsyncing);
+            let mut sync_files = end.sync_files;
             let flushed = if self.job.pattern.end_syncfs {
                 self.files.flush_file_systems()
             } else {
-                end.sync_files.map(|file| self.files.flush(file)).collect()
+                sync_files.try_for_each(|file| self.files.flush(file))
             };
             if let Err(failure) = flushed {
                 self.fail(failure);
