@@ -9,6 +9,7 @@ mod fio_pairs;
 mod fuse;
 mod lifecycle;
 mod output;
+mod pacing;
 mod safety;
 mod support;
 mod vectors;

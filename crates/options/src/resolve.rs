@@ -35,8 +35,10 @@ pub(crate) fn resolve(draft: &mut Draft, rules: &Rules, findings: &mut Findings)
     block_sizes(draft, findings);
     delays(draft);
     unaligned(draft, findings);
+    think(draft);
     queue(draft, findings);
     files(draft);
+    rates(draft, findings);
     run_time(draft, findings);
     size(draft);
     caches(draft);
@@ -236,6 +238,53 @@ fn unaligned(draft: &Draft, findings: &mut Findings) {
     }
 }
 
+/// The busy part of a pause is a part of it.
+fn think(draft: &mut Draft) {
+    let blocks_given = draft.is_given("thinktime_blocks");
+    let think = &mut draft.spec.pacing.think;
+    think.spin_us = think.spin_us.min(think.time_us);
+    think.blocks_given = blocks_given;
+}
+
+/// Bytes and operations per second cannot both be asked for, in whatever directions; a floor lies
+/// below its cap.
+fn rates(draft: &Draft, findings: &mut Findings) {
+    let rate = &draft.spec.pacing.rate;
+    let any = |values: &[u64; 3]| values.iter().any(|value| *value != 0);
+    let (iops, min_iops) = (rate.iops.map(u64::from), rate.min_iops.map(u64::from));
+    for (bytes, ops, names) in [
+        (&rate.bytes, &iops, "'rate' and 'rate_iops'"),
+        (&rate.min_bytes, &min_iops, "'rate_min' and 'rate_iops_min'"),
+    ] {
+        if any(bytes) && any(ops) {
+            findings
+                .errors
+                .push(format!("options {names} exclude each other in one job"));
+        }
+    }
+    for direction in Direction::ALL {
+        let index = direction as usize;
+        for (cap, floor, names) in [
+            (
+                rate.bytes[index],
+                rate.min_bytes[index],
+                ["rate", "rate_min"],
+            ),
+            (iops[index], min_iops[index], ["rate_iops", "rate_iops_min"]),
+        ] {
+            if cap != 0 && cap < floor {
+                findings.errors.push(format!(
+                    "option '{}': the minimum rate of {floor} exceeds the rate of {cap} given with \
+                     '{}' ({}s)",
+                    names[1],
+                    names[0],
+                    direction.word()
+                ));
+            }
+        }
+    }
+}
+
 fn queue(draft: &mut Draft, findings: &mut Findings) {
     let pattern = &draft.spec.pattern;
     let changes = pattern.writes || pattern.trims;
@@ -272,6 +321,11 @@ fn files(draft: &mut Draft) {
 
 fn run_time(draft: &mut Draft, findings: &mut Findings) {
     let pacing = &mut draft.spec.pacing;
+    if pacing.ramp_us != 0 && pacing.ramp_bytes != 0 {
+        findings
+            .errors
+            .push("options 'ramp_time' and 'ramp_size' exclude each other".to_string());
+    }
     if pacing.time_based && pacing.runtime_us == 0 {
         pacing.time_based = false;
         findings.warnings.push(

@@ -223,8 +223,19 @@ impl<'a> Session<'a> {
         self.group_members += 1;
     }
 
-    /// Jobs that are reported together must show the same percentiles.
+    /// Jobs that are reported together must show the same percentiles; those of a group leave
+    /// their ramp by the same rule.
     fn check_group(&self, draft: &Draft, findings: &mut Findings) {
+        let ramp = draft.spec.pacing.ramp_bytes;
+        let mut group = self
+            .jobs
+            .iter()
+            .filter(|job| job.spec.group == draft.spec.group);
+        if group.any(|job| job.spec.pacing.ramp_bytes != ramp) {
+            findings
+                .errors
+                .push("option 'ramp_size' differs from other jobs of the report group".to_string());
+        }
         if !draft.spec.group_reporting || !draft.spec.reporting.stats {
             return;
         }

@@ -624,6 +624,8 @@ pub struct Pacing {
     pub time_based: bool,
     /// `ramp_time` in microseconds.
     pub ramp_us: u64,
+    /// `ramp_size` in bytes, over all jobs of the group with `group_reporting`; 0 is none.
+    pub ramp_bytes: u64,
     /// `startdelay` low and high end in microseconds; the delay is drawn by the runner from the
     /// job's start-delay stream. `(0, 0)` is none.
     pub start_delay_us: (u64, u64),
@@ -650,6 +652,18 @@ pub struct Rate {
     pub cycle_ms: u32,
     /// `rate_ignore_thinktime`: what a pause missed is not caught up.
     pub ignore_think: bool,
+}
+
+impl Rate {
+    /// A direction has a cap.
+    pub fn caps(&self) -> bool {
+        self.bytes != [0; 3] || self.iops != [0; 3]
+    }
+
+    /// A direction has a floor.
+    pub fn floors(&self) -> bool {
+        self.min_bytes != [0; 3] || self.min_iops != [0; 3]
+    }
 }
 
 /// Pauses between operations.

@@ -70,13 +70,13 @@ fn a_job_file_with_a_barrier() {
 #[test]
 fn an_unbuilt_option_ends_the_run_by_name() {
     let parsed = parse_line(
-        "--name=a --ioengine=null --size=1m --rate=1m",
+        "--name=a --ioengine=null --size=1m --latency_target=1m",
         &FakeHost::default(),
     );
     assert_eq!(status(&parsed), 1);
-    assert!(errors(&parsed)[0].contains("'rate=1m'"));
+    assert!(errors(&parsed)[0].contains("'latency_target=1m'"));
     let parsed = parse_line(
-        "--name=a --ioengine=null --size=1m --rate=0 --verify_fatal=1 --thinktime=0 --verify=0",
+        "--name=a --ioengine=null --size=1m --latency_target=0 --verify_fatal=1 --flow=0 --verify=0",
         &FakeHost::default(),
     );
     assert_eq!(status(&parsed), 0, "{:?}", parsed.diagnostics);

@@ -81,6 +81,8 @@ pub struct WorkerPage {
     pub syncs_in_flight: Counter,
     /// Start of the I/O phase that runs now; 0 between phases.
     pub phase_start_ns: Counter,
+    /// Grows while the worker pauses on purpose (rates, think time): a sign of life.
+    pub pause_beats: Counter,
     /// User and system CPU milliseconds, context switches, major and minor faults since the
     /// epoch.
     pub cpu: [Counter; 5],
@@ -119,6 +121,7 @@ impl WorkerPage {
         ios.fold(self.stats.sync_ios.get(), u64::wrapping_add)
             .wrapping_add(u64::from(self.state.load(Relaxed)) << 48)
             .wrapping_add(self.epoch_ns.get())
+            .wrapping_add(self.pause_beats.get() << 20)
     }
 }
 

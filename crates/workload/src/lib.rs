@@ -6,6 +6,7 @@
 //! - [`geometry`] decides which part of each file a job uses.
 //! - [`OpStream`] yields the operations.
 //! - [`content`] fills the buffers.
+//! - [`RateSchedule`] says when the next one is due.
 //! - [`seeds`] holds the numbers that all of them start from.
 //!
 //! How a worker drives a stream (the engine here does nothing):
@@ -51,6 +52,7 @@ mod hash;
 mod lfsr;
 mod map;
 mod rank;
+mod rate;
 mod rng;
 pub mod seeds;
 mod sizes;
@@ -59,6 +61,7 @@ mod stream;
 mod vector_tests;
 mod zones;
 
+pub use rate::RateSchedule;
 pub use stream::{
     FileEvents, Next, Notice, Op, OpKind, OpStream, PassEnd, StreamError, random_map_bytes,
 };

@@ -29,7 +29,10 @@ pub(crate) enum Purpose {
     Buffer = 9,
     SeqOrRandom = 10,
     StartDelay = 13,
+    PoissonRead = 15,
     Zone = 16,
+    PoissonWrite = 17,
+    PoissonTrim = 18,
 }
 
 /// The master seeds of a job; `None` for `randrepeat=0` without `randseed`, where the caller has

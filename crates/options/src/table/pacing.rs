@@ -64,7 +64,8 @@ pub(super) static RUN: &[Opt] = &[
         "Warm-up volume left out of the statistics",
     )
     .at("General", "Runtime")
-    .min(1),
+    .min(1)
+    .sets(Set::U64(|d| &mut d.spec.pacing.ramp_bytes)),
     Opt::new(
         "clocksource",
         Kind::Word,
@@ -87,7 +88,8 @@ pub(super) static RATE: &[Opt] = &[
         "Pause after a block (or thinktime_blocks of them)",
     )
     .at("I/O", "I/O Thinktime")
-    .default("0"),
+    .default("0")
+    .sets(Set::U64(|d| &mut d.spec.pacing.think.time_us)),
     Opt::new(
         "thinktime_spin",
         Kind::Time(TimeUnit::Microseconds),
@@ -96,7 +98,7 @@ pub(super) static RATE: &[Opt] = &[
     .at("I/O", "I/O Thinktime")
     .default("0")
     .parent("thinktime")
-    .unless(&["thinktime"]),
+    .sets(Set::U64(|d| &mut d.spec.pacing.think.spin_us)),
     Opt::new(
         "thinkcycles",
         Kind::Int,
@@ -104,7 +106,8 @@ pub(super) static RATE: &[Opt] = &[
     )
     .at("I/O", "I/O Thinktime")
     .default("0")
-    .parent("thinktime"),
+    .parent("thinktime")
+    .sets(Set::U32(|d| &mut d.spec.pacing.think.cycles)),
     Opt::new(
         "thinktime_blocks",
         Kind::Int,
@@ -113,7 +116,7 @@ pub(super) static RATE: &[Opt] = &[
     .at("I/O", "I/O Thinktime")
     .default("1")
     .parent("thinktime")
-    .unless(&["thinktime"]),
+    .sets(Set::U32(|d| &mut d.spec.pacing.think.blocks)),
     Opt::new(
         "thinktime_blocks_type",
         Kind::Word,
@@ -126,7 +129,7 @@ pub(super) static RATE: &[Opt] = &[
     ])
     .default("complete")
     .parent("thinktime")
-    .unless(&["thinktime"]),
+    .sets(Set::Run(thinktime_blocks_type)),
     Opt::new(
         "thinktime_iotime",
         Kind::Time(TimeUnit::Seconds),
@@ -135,14 +138,15 @@ pub(super) static RATE: &[Opt] = &[
     .at("I/O", "I/O Thinktime")
     .default("0")
     .parent("thinktime")
-    .unless(&["thinktime"]),
+    .sets(Set::U64(|d| &mut d.spec.pacing.think.io_time_us)),
     Opt::new(
         "rate",
         Kind::Wide,
         "Bandwidth cap in bytes/s, per direction",
     )
     .at("I/O", "Rate")
-    .slots(3),
+    .slots(3)
+    .sets(Set::Each(|d| &mut d.spec.pacing.rate.bytes)),
     Opt::new(
         "rate_min",
         Kind::Wide,
@@ -151,10 +155,12 @@ pub(super) static RATE: &[Opt] = &[
     .aka(&["ratemin"])
     .at("I/O", "Rate")
     .slots(3)
-    .parent("rate"),
+    .parent("rate")
+    .sets(Set::Each(|d| &mut d.spec.pacing.rate.min_bytes)),
     Opt::new("rate_iops", Kind::Int, "IOPS cap, per direction")
         .at("I/O", "Rate")
-        .slots(3),
+        .slots(3)
+        .sets(Set::Each32(|d| &mut d.spec.pacing.rate.iops)),
     Opt::new(
         "rate_iops_min",
         Kind::Int,
@@ -162,7 +168,8 @@ pub(super) static RATE: &[Opt] = &[
     )
     .at("I/O", "Rate")
     .slots(3)
-    .parent("rate_iops"),
+    .parent("rate_iops")
+    .sets(Set::Each32(|d| &mut d.spec.pacing.rate.min_iops)),
     Opt::new("rate_process", Kind::Word, "Spacing of capped I/O")
         .at("I/O", "Rate")
         .words(&[
@@ -171,7 +178,8 @@ pub(super) static RATE: &[Opt] = &[
         ])
         .default("linear")
         .parent("rate")
-        .unless(&["rate", "rate_iops"]),
+        .unless(&["rate", "rate_iops"])
+        .sets(Set::Run(rate_process)),
     Opt::new(
         "rate_cycle",
         Kind::Int,
@@ -181,7 +189,7 @@ pub(super) static RATE: &[Opt] = &[
     .at("I/O", "Rate")
     .default("1000")
     .parent("rate")
-    .unless(&["rate", "rate_iops", "rate_min", "rate_iops_min"]),
+    .sets(Set::U32(|d| &mut d.spec.pacing.rate.cycle_ms)),
     Opt::new(
         "rate_ignore_thinktime",
         Kind::Bool,
@@ -189,7 +197,7 @@ pub(super) static RATE: &[Opt] = &[
     )
     .at("I/O", "Rate")
     .parent("rate")
-    .unless(&["rate", "rate_iops"]),
+    .sets(Set::Switch(|d| &mut d.spec.pacing.rate.ignore_think)),
     Opt::new(
         "max_latency",
         Kind::Time(TimeUnit::Microseconds),
@@ -312,6 +320,16 @@ fn clocksource(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), 
         1 => ClockSource::ClockGetTime,
         _ => ClockSource::Cpu,
     });
+    Ok(())
+}
+
+fn thinktime_blocks_type(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.spec.pacing.think.at_issue = value.word() == 1;
+    Ok(())
+}
+
+fn rate_process(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.spec.pacing.rate.poisson = value.word() == 1;
     Ok(())
 }
 

@@ -29,20 +29,9 @@ const NOT_BUILT: &[&str] = &[
     "buffer_compress_percentage",
     "compress_chunk",
     "dedupe_percentage",
-    "rate",
-    "rate_min",
-    "rate_iops",
-    "rate_iops_min",
-    "rate_cycle",
     "rate_bytes_per_sec",
-    "thinktime_usec",
-    "thinktime_spin_usec",
-    "thinktime_blocks",
-    "thinktime_iotime_usec",
     "max_latency_nsec",
     "latency_target_nsec",
-    "latency_window_usec",
-    "ramp_size",
     "ss_dur",
     "steadystate",
     "ss_interval_usec",
@@ -52,7 +41,6 @@ const NOT_BUILT: &[&str] = &[
     "verify_backlog",
     "verify_active",
     "compress_or_dedupe_active",
-    "rate_check_active",
     "backlog_active",
     "size_zones",
     "io_size_zones",
@@ -232,6 +220,19 @@ fn reporting(draft: &Draft, put: &mut impl FnMut(&str, Json)) {
     // The delay itself is drawn from this range when the job starts.
     put("startdelay_high_usec", json!(spec.pacing.start_delay_us.1));
     put("ramp_time_usec", json!(spec.pacing.ramp_us));
+    let (rate, think) = (spec.pacing.rate, spec.pacing.think);
+    put("rate", json!(rate.bytes));
+    put("rate_min", json!(rate.min_bytes));
+    put("rate_iops", json!(rate.iops));
+    put("rate_iops_min", json!(rate.min_iops));
+    put("rate_cycle", json!(rate.cycle_ms));
+    put("rate_check_active", json!(rate.caps() || rate.floors()));
+    put("thinktime_usec", json!(think.time_us));
+    put("thinktime_spin_usec", json!(think.spin_us));
+    put("thinktime_blocks", json!(think.blocks));
+    put("thinktime_iotime_usec", json!(think.io_time_us));
+    put("ramp_size", json!(spec.pacing.ramp_bytes));
+    put("latency_window_usec", json!(reporting.latency_window_us));
     put("disable_lat", number(!reporting.lat));
     put("disable_clat", number(!reporting.clat));
     put("disable_slat", number(!reporting.slat));

@@ -70,6 +70,8 @@ pub(super) struct Job<'a> {
     pub(super) silence_named: bool,
     /// The page's progress number and when it last changed.
     pub(super) last_progress: (u64, u64),
+    /// Pages whose bytes count for `ramp_size`.
+    pub(super) ramp_group: Vec<PageRef>,
 }
 
 impl<'a> Job<'a> {
@@ -100,6 +102,7 @@ impl<'a> Job<'a> {
             sampler: Sampler::default(),
             silence_named: false,
             last_progress: (0, 0),
+            ramp_group: Vec::new(),
         }
     }
 
@@ -114,6 +117,7 @@ impl<'a> Job<'a> {
             clock: common.clock,
             rules: common.rules,
             locks: common.locks.clone(),
+            ramp_group: std::mem::take(&mut self.ramp_group),
         }
     }
 
@@ -173,6 +177,7 @@ impl<'a> Job<'a> {
         self.phase = Phase::Ended;
         self.link = None;
         self.close_measurement(now_ns);
+        self.sampler.finish(self.spec, &self.page);
     }
 
     /// Fixes the end of a measurement that the worker could not end itself.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ferrio_device::{DiskCounters, Disks, System};
-use ferrio_options::{ExitWhat, RunSpec};
+use ferrio_options::{ExitWhat, JobSpec, RunSpec};
 use ferrio_stats::{Message, Progress, RunResult, Severity};
 use ferrio_workload::seeds::{self, Seeds};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -26,7 +26,7 @@ use crate::clock;
 use crate::failure;
 use crate::files::{self, PrepareEvents, Rules};
 use crate::link::{Failure, FromWorker, ToWorker};
-use crate::page::{self, State};
+use crate::page::{self, PageRef, State};
 use crate::worker::{Common, locks};
 use job::{Job, Phase};
 use schedulers::Schedulers;
@@ -109,13 +109,7 @@ pub fn run(
         }
     };
     let all_seeds: Vec<Seeds> = spec.jobs.iter().map(seeds_of).collect();
-    let jobs = spec
-        .jobs
-        .iter()
-        .zip(&all_seeds)
-        .zip(pages)
-        .map(|((spec, seeds), page)| Job::new(spec, seeds, page))
-        .collect();
+    let jobs = all_jobs(spec, &all_seeds, &pages);
     let clock = starting.settle(spec.clocksource);
     let locks = match locks::make(spec.jobs.iter()) {
         Ok(locks) => locks.map(Arc::new),
@@ -152,6 +146,24 @@ pub fn run(
         status_file: StatusFile::new(),
     };
     supervisor.run()
+}
+
+/// The jobs as the supervisor keeps them.
+fn all_jobs<'a>(spec: &'a RunSpec, seeds: &'a [Seeds], pages: &[PageRef]) -> Vec<Job<'a>> {
+    let job = |(index, own): (usize, &'a JobSpec)| {
+        let mut job = Job::new(own, &seeds[index], pages[index].clone());
+        if own.pacing.ramp_bytes > 0 {
+            // Jobs that report together leave their ramp together.
+            let together = |(at, other): &(usize, &JobSpec)| {
+                *at == index
+                    || own.group_reporting && other.group_reporting && other.group == own.group
+            };
+            let members = spec.jobs.iter().enumerate().filter(together);
+            job.ramp_group = members.map(|(at, _)| pages[at].clone()).collect();
+        }
+        job
+    };
+    spec.jobs.iter().enumerate().map(job).collect()
 }
 
 /// Seeds of a job; from the system when it asked for no repeatability.

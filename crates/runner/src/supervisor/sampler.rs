@@ -73,8 +73,22 @@ impl Sampler {
 
     /// Looks at the job's counters.
     pub(super) fn tick(&mut self, now_ns: u64, job: &JobSpec, page: &WorkerPage) {
+        if page.state() >= State::Running && page.state() <= State::Fsyncing {
+            self.sample(now_ns, job, page);
+        }
+    }
+
+    /// Takes the samples that the end of the measurement completes.
+    pub(super) fn finish(&mut self, job: &JobSpec, page: &WorkerPage) {
+        let end_ns = page.end_ns.get();
+        if end_ns > 0 && self.epoch_ns == page.epoch_ns.get() {
+            self.sample(end_ns, job, page);
+        }
+    }
+
+    fn sample(&mut self, now_ns: u64, job: &JobSpec, page: &WorkerPage) {
         let show = &job.reporting;
-        if !show.stats || page.state() < State::Running || page.state() > State::Fsyncing {
+        if !show.stats {
             return;
         }
         let (bw_ns, iops_ns) = (

@@ -1,7 +1,7 @@
 //! The worker loop's seldom cases: timers, errors, short transfers, CPU accounting.
 
 use ferrio_engines::{Engine, EngineError, Outcome};
-use ferrio_options::EngineSpec;
+use ferrio_options::{EngineSpec, Pacing};
 use ferrio_workload::{Op, OpKind};
 
 use super::io_loop::{IoLoop, kind_of};
@@ -21,6 +21,8 @@ const LONGEST_NS: u64 = u64::MAX / 4;
 pub(super) struct Timers {
     /// End of the ramp; [`NEVER`] outside one.
     pub(super) ramp_end_ns: u64,
+    /// In a ramp that ends by its size.
+    pub(super) ramp_by_size: bool,
     /// The run time's length; 0 is no limit.
     pub(super) runtime_ns: u64,
     /// End of the run time; [`NEVER`] without.
@@ -30,8 +32,14 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    pub(super) fn new(ramp_us: u64, runtime_us: u64) -> Self {
+    pub(super) fn new(pacing: &Pacing) -> Self {
+        let Pacing {
+            ramp_us,
+            runtime_us,
+            ..
+        } = *pacing;
         Timers {
+            ramp_by_size: pacing.ramp_bytes > 0,
             ramp_end_ns: if ramp_us == 0 {
                 NEVER
             } else {
@@ -53,8 +61,10 @@ impl<E: Engine> IoLoop<'_, E> {
     /// Takes the job's zero of time and starts its timers.
     pub(super) fn begin(&mut self) {
         self.set_epoch();
-        if self.timers.ramp_end_ns != NEVER {
-            self.timers.ramp_end_ns = self.now_ns.saturating_add(self.timers.ramp_end_ns);
+        if self.in_ramp() {
+            if self.timers.ramp_end_ns != NEVER {
+                self.timers.ramp_end_ns = self.now_ns.saturating_add(self.timers.ramp_end_ns);
+            }
             self.page.set_state(State::Ramp);
         } else {
             self.start_run_time();
@@ -69,6 +79,9 @@ impl<E: Engine> IoLoop<'_, E> {
         self.page.job_start_ms.set(super::start_ms(self.job));
         self.timers.cpu_base = thread_cpu_use();
         self.timers.cpu_due_ns = self.now_ns + CPU_REFRESH_NS;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.restart(self.now_ns);
+        }
     }
 
     fn start_run_time(&mut self) {
@@ -96,18 +109,20 @@ impl<E: Engine> IoLoop<'_, E> {
     }
 
     /// The measurement begins: what the ramp counted is forgotten, the I/O goes on.
-    fn end_ramp(&mut self) {
+    pub(super) fn end_ramp(&mut self) {
         self.timers.ramp_end_ns = NEVER;
+        self.timers.ramp_by_size = false;
         self.stats.reset_after_ramp();
         self.set_epoch();
         self.page.phase_start_ns.set(self.now_ns);
         self.start_run_time();
+        self.timer_ns = self.timers.next();
         self.page.set_state(State::Running);
     }
 
     /// The ramp has not ended.
     pub(super) fn in_ramp(&self) -> bool {
-        self.timers.ramp_end_ns != NEVER
+        self.timers.ramp_end_ns != NEVER || self.timers.ramp_by_size
     }
 
     /// Brings the page's CPU counters up to date.

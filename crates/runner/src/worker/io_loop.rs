@@ -13,6 +13,7 @@ use ferrio_stats::live::WorkerStats;
 use ferrio_workload::content::Content;
 use ferrio_workload::{Next, Op, OpKind, OpStream};
 
+use super::pacing::Pacer;
 use super::table::FileTable;
 use crate::clock::Clock;
 use crate::link::Failure;
@@ -89,6 +90,9 @@ pub(super) struct IoLoop<'a, E> {
     /// When something is due: ramp end, run time, CPU accounting.
     pub(super) timer_ns: u64,
     pub(super) timers: super::account::Timers,
+    /// Something paces the job: `pacer` is there.
+    pub(super) paced: bool,
+    pub(super) pacer: Option<Pacer>,
     /// The job shall end (error, run time, stop request).
     pub(super) ending: bool,
     pub(super) failure: Option<Failure>,
@@ -123,7 +127,7 @@ impl<E: Engine> IoLoop<'_, E> {
             self.slots[slot as usize].issue_ns = self.now_ns;
             slot
         } else {
-            if !self.stream.pass_goes_on() {
+            if !self.stream.pass_goes_on() || (self.paced && !self.wait_for_turn()) {
                 return false;
             }
             let slot = self.free[self.free.len() - 1];
@@ -138,6 +142,7 @@ impl<E: Engine> IoLoop<'_, E> {
             self.free.pop();
             slot
         };
+        let op = self.slots[slot as usize].op;
         let busy = if self.locks.is_none() {
             self.offer(slot)
         } else {
@@ -146,6 +151,9 @@ impl<E: Engine> IoLoop<'_, E> {
         let full = self.free.is_empty() || (busy && self.outstanding > 0);
         if full || self.polls() {
             self.reap(full);
+        }
+        if self.paced && !busy {
+            return self.pace(op);
         }
         !self.ending
     }
@@ -272,7 +280,7 @@ impl<E: Engine> IoLoop<'_, E> {
 
     /// Hands what was accepted to the kernel and counts it in the depth map.
     #[inline(always)]
-    fn commit(&mut self) {
+    pub(super) fn commit(&mut self) {
         if self.uncommitted > 0 {
             self.stats
                 .record_depth(self.outstanding, u64::from(self.uncommitted));
@@ -323,7 +331,7 @@ impl<E: Engine> IoLoop<'_, E> {
 
     /// One reaping call for at least `min` completions.
     #[inline(always)]
-    fn collect(&mut self, min: u32) {
+    pub(super) fn collect(&mut self, min: u32) {
         let max = self.limits.complete_max.min(self.outstanding).max(min);
         self.flush();
         let mut completions = std::mem::take(&mut self.completions);

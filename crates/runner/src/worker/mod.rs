@@ -4,6 +4,7 @@ mod account;
 mod hooks;
 mod io_loop;
 pub(crate) mod locks;
+mod pacing;
 mod place;
 mod table;
 
@@ -30,6 +31,7 @@ use account::Timers;
 use hooks::When;
 use io_loop::{IoLoop, IoSlot, Limits, Measure};
 use locks::FileLocks;
+use pacing::Pacer;
 use table::FileTable;
 
 /// Everything a worker is started with.
@@ -44,6 +46,8 @@ pub(crate) struct Assignment<'a> {
     pub(crate) clock: Clock,
     pub(crate) rules: Rules,
     pub(crate) locks: Option<Arc<OwnedFd>>,
+    /// Pages whose bytes count for `ramp_size`; empty without it.
+    pub(crate) ramp_group: Vec<PageRef>,
 }
 
 /// What all workers of a run have in common.
@@ -136,6 +140,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         clock,
         rules,
         locks,
+        ramp_group,
     } = assignment;
     let locks = match locks.filter(|_| job.target.lock != FileLock::None) {
         Some(shared) => Some(
@@ -159,6 +164,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         link,
         locks,
         locked,
+        ramp_group,
     };
     if job.target.files.is_empty() {
         return set.without_files();
@@ -218,6 +224,7 @@ struct SetUp<'a> {
     link: UnixStream,
     locks: Option<FileLocks>,
     locked: Option<LockedMemory>,
+    ramp_group: Vec<PageRef>,
 }
 
 impl SetUp<'_> {
@@ -338,6 +345,11 @@ impl SetUp<'_> {
             issue_ns: 0,
         };
         let fills_writes = content.touches_writes();
+        let pacer = Pacer::new(job, self.seeds, self.ramp_group.clone());
+        if pacer.is_some() {
+            // Sleeps are to end when they should; the default slack is 50 us. A refusal leaves that.
+            let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        }
         Ok(IoLoop {
             job,
             policy: &job.errors,
@@ -367,7 +379,9 @@ impl SetUp<'_> {
             outstanding: 0,
             now_ns: 0,
             timer_ns: 0,
-            timers: Timers::new(job.pacing.ramp_us, job.pacing.runtime_us),
+            timers: Timers::new(&job.pacing),
+            paced: pacer.is_some(),
+            pacer,
             ending: false,
             failure: None,
             reporter: Reporter { link },
@@ -395,6 +409,7 @@ impl<E: Engine> IoLoop<'_, E> {
         {
             if !std::mem::take(&mut first) {
                 self.content.reseed();
+                self.reseed_pacer();
                 if self.job.target.unlink_each_loop {
                     self.unlink_files();
                 }

@@ -185,6 +185,8 @@ struct Rare {
     wraps_by_amount: bool,
     /// A failed random draw starts the file over and is tried once more.
     draws_again: bool,
+    /// Direction of the next operation, where the caller has a say in it.
+    chosen: Option<usize>,
 }
 
 /// When a pass, and the job, ends.

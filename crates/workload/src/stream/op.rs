@@ -2,6 +2,8 @@
 
 use std::hint::select_unpredictable;
 
+use ferrio_options::Direction;
+
 use super::file::State;
 use super::pick::Pick;
 use super::{FileEvents, Next, Op, OpKind, OpStream, READ, TRIM, WRITE};
@@ -94,7 +96,9 @@ impl OpStream {
         {
             return Some(op);
         }
-        let mut direction = if self.mixed {
+        let mut direction = if !PLAIN && let Some(chosen) = self.rare.chosen.take() {
+            chosen
+        } else if self.mixed {
             self.mix()
         } else {
             self.direction
@@ -192,6 +196,40 @@ impl OpStream {
             offset,
             len,
         })
+    }
+
+    /// A sync comes next ([`Pattern::fsync_every`](ferrio_options::Pattern::fsync_every) and its
+    /// kin), whatever direction would be next.
+    pub fn sync_comes_next(&self) -> bool {
+        self.syncs.any() && self.syncs.due(self.issued_ops[WRITE]).is_some()
+    }
+
+    /// Direction that the mix rule gives the next data operation. It stays until that operation
+    /// is taken, or [`OpStream::choose_direction`] sets another one.
+    pub fn peek_direction(&mut self) -> Direction {
+        if !self.mixed {
+            // Trim and write take turns, file by file.
+            let file = self
+                .picker
+                .current()
+                .and_then(|index| self.files.get(index));
+            let trims = self.trimwrite && file.is_none_or(super::file::File::trim_is_next);
+            return Direction::ALL[if trims { TRIM } else { self.direction }];
+        }
+        let direction = match self.rare.chosen {
+            Some(chosen) => chosen,
+            None => self.mix(),
+        };
+        self.rare.chosen = Some(direction);
+        Direction::ALL[direction]
+    }
+
+    /// Overrides the mix rule for the next operation of a mixed job, and its present direction.
+    pub fn choose_direction(&mut self, direction: Direction) {
+        if self.mixed {
+            self.rare.chosen = Some(direction as usize);
+            self.mix_direction = direction as usize;
+        }
     }
 
     /// Direction of a mixed job's next operation.

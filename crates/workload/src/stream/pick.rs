@@ -142,6 +142,11 @@ impl Picker {
         self.done_files.take_one(index as u64);
     }
 
+    /// The file that served last.
+    pub(super) fn current(&self) -> Option<usize> {
+        self.in_service
+    }
+
     /// Files that end are used again at once.
     pub(super) fn reuses_files(&self) -> bool {
         matches!(self.service, Service::Rank(_))

@@ -111,7 +111,8 @@ impl OpStream {
                 .percentage_random
                 .iter()
                 .all(|percentage| *percentage >= 100)
-            && !pattern.seq_rand_sizes;
+            && !pattern.seq_rand_sizes
+            && !(pattern.mixed() && job.pacing.rate.caps());
         let mut stream = OpStream {
             plain,
             random: pattern.random,
@@ -249,6 +250,7 @@ impl OpStream {
     pub(super) fn reseed(&mut self) {
         let taus = |purpose: Purpose| Taus32::new(self.seeds[purpose as usize]);
         self.mix_draws = taus(Purpose::Mix);
+        self.rare.chosen = None;
         self.rare.seq_or_random = [(); 3].map(|()| taus(Purpose::SeqOrRandom));
         self.rare.zone_draws = taus(Purpose::Zone);
         self.offsets = Rng::new(self.seeds[Purpose::Offset as usize], self.wide);
@@ -323,6 +325,7 @@ impl Rare {
             wraps_by_time: job.pacing.time_based && plan.files.len() == 1,
             wraps_by_amount: pattern.writes && job.sizes.io_size.bytes > plan.size,
             draws_again: job.pacing.time_based || picker.reuses_files(),
+            chosen: None,
         }
     }
 }

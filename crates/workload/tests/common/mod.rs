@@ -10,14 +10,13 @@ use ferrio_options::{JobSpec, Outcome, SystemHost, parse};
 use ferrio_workload::{RealSize, TargetSize};
 
 /// Options of the vectors' command lines that only serve to record a trace or to keep it short.
-const RECORDING: [&str; 7] = [
+const RECORDING: [&str; 6] = [
     "--write_iolog",
     "--write_bw_log",
     "--log_offset",
     "--per_job_logs",
     "--log_avg_msec",
     "--output",
-    "--rate_iops",
 ];
 
 /// The first job of a command line.

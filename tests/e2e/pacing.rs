@@ -1,0 +1,219 @@
+//! Rates and pauses: what is asked for is what is measured.
+//!
+//! Two seconds a run; the tolerances have room for a machine that does other things.
+
+use serde_json::Value;
+
+use crate::support::{run, run_json, scratch, words};
+
+const NULL: &str = "--name=j --ioengine=null --size=8g --time_based --runtime=2";
+
+fn report(options: &str) -> Value {
+    let dir = scratch();
+    let args = words(options);
+    let (run, json) = run_json(dir.path(), &args);
+    run.expect(0);
+    json
+}
+
+#[track_caller]
+fn near(what: &str, value: f64, wanted: f64, tolerance: f64) {
+    assert!(
+        (value / wanted - 1.0).abs() <= tolerance,
+        "{what}: {value} instead of {wanted}"
+    );
+}
+
+fn figure(json: &Value, path: &str) -> f64 {
+    let value = json.pointer(path).and_then(Value::as_f64);
+    value.unwrap_or_else(|| panic!("no {path} in {json}"))
+}
+
+#[test]
+fn operations_per_second_with_any_mix_of_sizes() {
+    for sizes in [
+        "--bs=4k",
+        "--bsrange=4k-64k",
+        "--bsrange=512-1m",
+        "--bssplit=4k/90:1m/10",
+    ] {
+        let json = report(&format!("{NULL} --rw=randread --rate_iops=500 {sizes}"));
+        near(sizes, figure(&json, "/jobs/0/read/iops"), 500.0, 0.03);
+    }
+}
+
+#[test]
+fn bytes_per_second_with_a_range_of_sizes() {
+    let json = report(&format!("{NULL} --rw=read --rate=10m --bsrange=4k-64k"));
+    let bw = figure(&json, "/jobs/0/read/bw_bytes");
+    near("rate=10m", bw, 10_485_760.0, 0.03);
+}
+
+#[test]
+fn each_direction_has_its_own_rate() {
+    let json = report(&format!(
+        "{NULL} --rw=randrw --rate_iops=300,900, --bsrange=4k-64k --iodepth=8"
+    ));
+    near("read", figure(&json, "/jobs/0/read/iops"), 300.0, 0.03);
+    near("write", figure(&json, "/jobs/0/write/iops"), 900.0, 0.03);
+    let json = report(&format!("{NULL} --rw=rw --bs=4k,64k --rate=1m,8m"));
+    let bw = |path| figure(&json, path);
+    near("read", bw("/jobs/0/read/bw_bytes"), 1_048_576.0, 0.04);
+    near("write", bw("/jobs/0/write/bw_bytes"), 8_388_608.0, 0.04);
+}
+
+#[test]
+fn random_spaces_keep_the_rate() {
+    for sizes in ["--bssplit=8k/50:64k/50", "--bssplit=1k/50:4k/50"] {
+        let json = report(&format!(
+            "{NULL} --rw=randread --rate_iops=1000 --rate_process=poisson {sizes}"
+        ));
+        near(sizes, figure(&json, "/jobs/0/read/iops"), 1000.0, 0.1);
+    }
+}
+
+/// The ramp's lag or lead is not made up for afterwards.
+#[test]
+fn no_burst_follows_a_ramp() {
+    let json = report(&format!(
+        "{NULL} --rw=read --bs=4k --rate_iops=1000 --ramp_time=700ms --bwavgtime=250 \
+         --iopsavgtime=250"
+    ));
+    near("iops", figure(&json, "/jobs/0/read/iops"), 1000.0, 0.02);
+    let most = figure(&json, "/jobs/0/read/iops_max");
+    assert!(most < 1200.0, "a burst of {most} IOPS");
+}
+
+#[test]
+fn a_rate_below_one_block_ends_in_time() {
+    let json =
+        report("--name=j --ioengine=null --rw=rw --rate=50,50 --bs=4k --size=1g --runtime=2");
+    let run_ms = figure(&json, "/jobs/0/job_runtime");
+    assert!((1900.0..3000.0).contains(&run_ms), "{run_ms} ms");
+}
+
+#[test]
+fn clones_of_a_group_add_up() {
+    let json = report(
+        "--name=j --ioengine=null --rw=randread --numjobs=4 --group_reporting --rate_iops=1000 \
+         --time_based --runtime=3 --size=1g",
+    );
+    for name in ["iops", "iops_mean", "iops_max"] {
+        let path = format!("/jobs/0/read/{name}");
+        near(name, figure(&json, &path), 4000.0, 0.05);
+    }
+}
+
+/// A pause follows the last operation too, and covers what is in flight.
+#[test]
+fn pauses_have_their_length() {
+    let base = "--name=j --ioengine=null --rw=read --bs=4k --size=16k";
+    for (options, wanted_ms) in [
+        ("--thinktime=100ms", 400.0),
+        ("--thinktime=100ms --thinktime_blocks=2", 200.0),
+        ("--thinktime=100ms --thinktime_spin=60ms", 400.0),
+        (
+            "--thinktime=100ms --thinktime_blocks=2 --thinktime_blocks_type=issue",
+            200.0,
+        ),
+        // No pause comes before a second of I/O.
+        ("--thinktime=100ms --thinktime_iotime=1", 0.0),
+    ] {
+        let json = report(&format!("{base} {options}"));
+        let run_ms = figure(&json, "/jobs/0/job_runtime");
+        assert!(
+            run_ms >= wanted_ms - 2.0 && run_ms < wanted_ms + 80.0,
+            "{options}: {run_ms} ms"
+        );
+    }
+}
+
+#[test]
+fn pauses_by_time() {
+    let json = report(
+        "--name=j --ioengine=null --rw=read --bs=4k --size=1g --time_based --runtime=2 \
+         --rate_iops=1000 --rate_ignore_thinktime=1 --thinktime=300ms --thinktime_iotime=200ms",
+    );
+    // Four times 200 ms of I/O between pauses of 300 ms.
+    near("ios", figure(&json, "/jobs/0/read/total_ios"), 800.0, 0.1);
+}
+
+/// Whether a pause is caught up.
+#[test]
+fn a_rated_job_catches_up_unless_told_not_to() {
+    let base = "--name=j --ioengine=null --rw=read --bs=4k --size=80k --rate_iops=100 \
+                --thinktime=200ms --thinktime_blocks=5";
+    let run_ms =
+        |options: &str| figure(&report(&format!("{base} {options}")), "/jobs/0/job_runtime");
+    near("catching up", run_ms(""), 840.0, 0.06);
+    near("not", run_ms("--rate_ignore_thinktime=1"), 960.0, 0.06);
+}
+
+#[test]
+fn busy_pauses_and_bursts() {
+    let json = report(
+        "--ioengine=null --name=j --rw=read --thinktime=1200ms --thinktime_blocks=50 --size=1g \
+         --time_based --runtime=4",
+    );
+    near("iops", figure(&json, "/jobs/0/read/iops"), 50.0, 0.1);
+    near(
+        "iops_mean",
+        figure(&json, "/jobs/0/read/iops_mean"),
+        50.0,
+        0.1,
+    );
+    assert_eq!(figure(&json, "/jobs/0/read/iops_min"), 0.0);
+}
+
+#[test]
+fn a_missed_floor_fails_the_job_and_ends_the_others() {
+    let dir = scratch();
+    let run = run(
+        dir.path(),
+        &words(
+            "--ioengine=null --rw=read --bs=4k --size=1g --time_based --runtime=20 \
+             --output-format=json --exitall_on_error --name=slow --thinktime=10ms \
+             --rate_iops_min=5000 --name=other",
+        ),
+    )
+    .expect(1);
+    assert!(
+        run.stderr.contains("rate_iops_min=5000 not met, got "),
+        "{}",
+        run.stderr
+    );
+    let json = run.json();
+    assert_eq!(json["jobs"][0]["error"], 5);
+    assert_eq!(json["jobs"][1]["error"], 0);
+    let run_ms = figure(&json, "/jobs/1/job_runtime");
+    assert!((2500.0..6000.0).contains(&run_ms), "{run_ms} ms");
+}
+
+#[test]
+fn a_ramp_by_size_is_left_together() {
+    let json = report(
+        "--ioengine=null --rw=read --bs=4k --size=1g --time_based --runtime=1 --rate_iops=1000 \
+         --ramp_size=4m --group_reporting --name=a --name=b",
+    );
+    // 1024 operations of both take about half a second, then one second counts.
+    near("ios", figure(&json, "/jobs/0/read/total_ios"), 2000.0, 0.1);
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let dir = scratch();
+    for (options, word) in [
+        ("--rate=1m --rate_iops=5", "rate_iops"),
+        ("--rate=,1m --rate_iops=5,,", "rate_iops"),
+        ("--rate=1m --rate_min=2m", "rate_min"),
+        ("--rate_iops=10 --rate_iops_min=20", "rate_iops_min"),
+        ("--ramp_time=1 --ramp_size=1m", "ramp_size"),
+        ("--rate_process=normal", "rate_process"),
+        ("--rate_iops=1.5", "rate_iops"),
+        ("--thinktime_blocks_type=x", "thinktime_blocks_type"),
+    ] {
+        let line = format!("--name=j --ioengine=null --size=1m {options}");
+        let run = run(dir.path(), &words(&line)).expect(1);
+        assert!(run.stderr.contains(word), "{options}: {}", run.stderr);
+    }
+}
