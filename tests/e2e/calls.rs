@@ -108,7 +108,11 @@ fn event(call: &Call, main: u32, dir: &str) -> Option<String> {
         }
         "unlink" | "unlinkat" => {
             let path = arguments.iter().find(|a| a.starts_with('"'))?;
-            format!("unlink {}{failed}", path.trim_matches('"'))
+            let path = path.trim_matches('"');
+            if path.starts_with('/') {
+                return None;
+            }
+            format!("unlink {path}{failed}")
         }
         "fallocate" | "fadvise64" | "sync_file_range" => {
             let file = file_of(arguments.first()?, dir)?;

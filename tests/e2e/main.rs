@@ -5,6 +5,7 @@
 mod bad_input;
 mod calls;
 mod cloud_commands;
+mod conduct;
 mod fio_pairs;
 mod fuse;
 mod lifecycle;

@@ -207,7 +207,7 @@ impl<E: Engine> IoLoop<'_, E> {
         let tolerated = continues && listed;
         let label = match (op.kind, &self.job.engine) {
             (OpKind::Trim, _) => "td_io_queue",
-            (_, EngineSpec::Psync | EngineSpec::Sync) if continues => "xfer",
+            (_, EngineSpec::Psync | EngineSpec::Sync) if tolerated => "xfer",
             _ => "io_u error",
         };
         let mut failure = failure!(code, label);
