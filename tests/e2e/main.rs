@@ -14,3 +14,4 @@ mod pacing;
 mod safety;
 mod support;
 mod vectors;
+mod worker_options;

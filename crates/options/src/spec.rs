@@ -103,6 +103,8 @@ pub struct Formats {
     pub json: bool,
     /// JSON with the histogram bins (`json+`); implies `json`.
     pub json_bins: bool,
+    /// Each JSON document is one line (`json-lines`); implies `json`.
+    pub json_lines: bool,
 }
 
 /// When the progress line is shown.

@@ -250,6 +250,12 @@ impl<'a> FileTable<'a> {
                      RLIMIT_NOFILE (ulimit -n)",
                 ),
                 libc::EROFS => failure.advise(format!("{shown} lies on a read-only file system")),
+                libc::EACCES | libc::EPERM if self.job.placement.uid.is_some() => {
+                    failure.advise(format!(
+                        "uid= may not open {shown}; files are laid out by the user who started the \
+                         run, unless create_serialize=0 leaves it to the worker"
+                    ))
+                }
                 libc::EACCES | libc::EPERM => {
                     failure.advise(format!("no permission to open {shown}"))
                 }
@@ -271,7 +277,10 @@ impl<'a> FileTable<'a> {
     fn drop_cache(&mut self, index: usize) {
         let Some(fd) = &self.open[index] else { return };
         let region = &self.plan.files[index];
+        let endless = region.start.saturating_add(region.len) > i64::MAX as u64;
         let result = match self.targets[index] {
+            // Nobody knows what to drop.
+            Target::Regular { .. } | Target::Missing if endless => Ok(()),
             Target::Regular { .. } | Target::Missing => {
                 let len = std::num::NonZeroU64::new(region.len);
                 rustix::fs::fadvise(fd, region.start, len, Advice::DontNeed).map_err(Into::into)
