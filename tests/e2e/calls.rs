@@ -324,3 +324,51 @@ fn clones_have_their_files_and_offsets() {
         },
     );
 }
+
+/// What a worker holds while it does I/O, by the order of its calls.
+#[test]
+fn operations_happen_under_their_lock() {
+    let dir = scratch();
+    let args = "--name=a --filename=f --rw=rw --bs=4k --size=64k --numjobs=2 --lockfile=readwrite";
+    let Some(calls) = trace(dir.path(), "fcntl,pread64,pwrite64", args) else {
+        return;
+    };
+    let mut held: Vec<(u32, String)> = Vec::new();
+    let (mut reads, mut writes) = (0, 0);
+    let main = calls.first().map_or(0, |call| call.pid);
+    for call in calls.iter().filter(|call| call.pid != main) {
+        let at = held.iter().position(|(pid, _)| *pid == call.pid);
+        let mine = at.map(|at| held[at].1.clone());
+        if call.text.contains("F_UNLCK") {
+            held.remove(at.expect("a lock to give back"));
+        } else if call.text.contains("F_OFD_SETLKW") {
+            let kind = if call.text.contains("F_RDLCK") {
+                "shared"
+            } else {
+                "alone"
+            };
+            held.push((call.pid, kind.into()));
+        } else if call.text.starts_with("pread64") {
+            assert_eq!(mine.as_deref(), Some("shared"), "{call:?}");
+            reads += 1;
+        } else if call.text.starts_with("pwrite64") {
+            assert_eq!(mine.as_deref(), Some("alone"), "{call:?}");
+            writes += 1;
+        }
+    }
+    assert!(reads > 0 && writes > 0 && held.is_empty());
+    assert_eq!(reads + writes, 32);
+}
+
+#[test]
+fn each_file_system_is_flushed_once() {
+    let dir = scratch();
+    fs::create_dir(dir.path().join("d")).expect("a directory");
+    let args =
+        "--name=a --filename=f:g:d/h --rw=write --bs=4k --size=48k --end_syncfs=1 --end_fsync=1";
+    let Some(calls) = trace(dir.path(), "syncfs,fsync", args) else {
+        return;
+    };
+    let names: Vec<&str> = calls.iter().map(|call| call.parts().0).collect();
+    assert_eq!(names, ["syncfs"]);
+}
