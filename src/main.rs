@@ -1,6 +1,7 @@
 //! The ferrio command: reads the command line, runs the jobs, shows the report.
 
 mod console;
+mod debug;
 mod show;
 
 use std::ffi::OsString;
@@ -50,6 +51,7 @@ fn act(parsed: Parsed, persona: Persona, clock: Starting) -> u8 {
 
 /// Runs the jobs and shows the report.
 fn run(spec: &RunSpec, console: &mut Console, clock: Starting) -> u8 {
+    debug::start(&spec.debug);
     console.headlines(spec);
     let outcome = ferrio_runner::run(spec, clock, console.cadence(), console);
     console.report(outcome.result);

@@ -74,6 +74,14 @@ impl Diagnostic {
             bare: false,
         }
     }
+
+    /// A diagnostic that is printed as it is.
+    pub(crate) fn bare(severity: Severity, text: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            bare: true,
+            ..Diagnostic::new(severity, text)
+        }
+    }
 }
 
 /// Line ends inside a text would break the one-line form; control bytes could confuse a terminal.

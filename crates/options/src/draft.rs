@@ -20,6 +20,8 @@ pub(crate) struct Ctx<'a> {
     /// `--readonly` was read already.
     pub(crate) readonly: bool,
     pub(crate) diagnostics: &'a mut Vec<Diagnostic>,
+    /// `--debug=parse`: accepted values are told.
+    pub(crate) tells_values: bool,
     /// Set by an action whose value has an effect that is not implemented.
     unbuilt: bool,
 }
@@ -36,6 +38,7 @@ impl<'a> Ctx<'a> {
             dry_run,
             readonly,
             diagnostics,
+            tells_values: false,
             unbuilt: false,
         }
     }
@@ -276,6 +279,10 @@ impl Draft {
                 opt.name,
                 String::from_utf8_lossy(text.unwrap_or_default())
             ));
+        }
+        if ctx.tells_values {
+            let text = format!("parse    option '{}': {value:?}", opt.name);
+            ctx.diagnostics.push(Diagnostic::bare(Severity::Note, text));
         }
         self.note_unbuilt(opt, &value, text, ctx.unbuilt);
         self.given.insert(opt.name);

@@ -19,6 +19,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod catalogue;
 mod cmdline;
 mod diag;
 mod draft;

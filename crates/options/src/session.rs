@@ -9,7 +9,7 @@ use crate::draft::{Ctx, Draft, Recorded};
 use crate::host::Host;
 use crate::names;
 use crate::resolve::{self, Findings, Rules};
-use crate::spec::{ClockSource, JobSpec, OutputSpec, RunSpec};
+use crate::spec::{ClockSource, DebugSpec, JobSpec, OutputSpec, RunSpec};
 
 /// Most jobs of one run, clones counted; fio's own limit.
 const JOBS_MAX: usize = 4088;
@@ -31,6 +31,7 @@ pub(crate) struct Session<'a> {
     pub(crate) setup_only: bool,
     pub(crate) readonly: bool,
     pub(crate) warnings_fatal: bool,
+    pub(crate) debug: DebugSpec,
     /// Names of the sections wanted; empty is all.
     pub(crate) sections: Vec<Vec<u8>>,
     /// An option did something by itself, so that having no job is no error.
@@ -60,6 +61,7 @@ impl<'a> Session<'a> {
             setup_only: false,
             readonly: false,
             warnings_fatal: false,
+            debug: DebugSpec::default(),
             sections: Vec::new(),
             did_something: false,
             unbuilt: Vec::new(),
@@ -122,7 +124,9 @@ impl<'a> Session<'a> {
     /// Context for reading an option into a draft.
     pub(crate) fn context(&mut self) -> Ctx<'_> {
         let dry_run = self.dry_run();
-        Ctx::new(self.host, dry_run, self.readonly, &mut self.diagnostics)
+        let mut ctx = Ctx::new(self.host, dry_run, self.readonly, &mut self.diagnostics);
+        ctx.tells_values = self.debug.has("parse");
+        ctx
     }
 
     /// A new job, as the global settings are now.
@@ -319,6 +323,7 @@ impl<'a> Session<'a> {
             clocksource: self.clocksource,
             warnings_fatal: self.warnings_fatal,
             setup_only: self.setup_only,
+            debug: std::mem::take(&mut self.debug),
         })
     }
 

@@ -52,8 +52,26 @@ pub struct RunSpec {
     /// `--warnings-fatal`: what goes wrong while files are set up, and would only be told, fails
     /// the job.
     pub warnings_fatal: bool,
+    /// `--debug`.
+    pub debug: DebugSpec,
     /// `--merge-blktrace-only`: jobs are set up and announced, but nothing is run; status 0.
     pub setup_only: bool,
+}
+
+/// What is told about the run while it goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DebugSpec {
+    /// Names of the categories (`io`, `file`, `process`, ...); empty is off.
+    pub categories: Vec<String>,
+    /// `--debug=job:N`: of the workers, only the one with this job number tells.
+    pub job: Option<u32>,
+}
+
+impl DebugSpec {
+    /// A category is on.
+    pub fn has(&self, category: &str) -> bool {
+        self.categories.iter().any(|name| name == category)
+    }
 }
 
 /// Where and how results are shown.

@@ -29,7 +29,16 @@ pub(crate) struct TopLevel {
     /// An invocation without jobs is then no mistake.
     pub(crate) counts: bool,
     pub(crate) help: &'static str,
+    /// ferrio does what the option asks for.
+    pub(crate) built: bool,
     act: Action,
+}
+
+impl TopLevel {
+    const fn not_built(mut self) -> TopLevel {
+        self.built = false;
+        self
+    }
 }
 
 const fn top(
@@ -46,6 +55,7 @@ const fn top(
         argument,
         counts,
         help,
+        built: true,
         act,
     }
 }
@@ -77,7 +87,8 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         false,
         "Log the bandwidth of all jobs together",
         unbuilt,
-    ),
+    )
+    .not_built(),
     top("minimal", b'm', No, false, "Report in terse form", minimal),
     top(
         "output-format",
@@ -186,7 +197,8 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         true,
         "Print a compressed log",
         unbuilt,
-    ),
+    )
+    .not_built(),
     top(
         "alloc-size",
         b'a',
@@ -202,7 +214,8 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         true,
         "Run a built-in profile",
         unbuilt,
-    ),
+    )
+    .not_built(),
     top(
         "warnings-fatal",
         b'w',
@@ -230,7 +243,8 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         true,
         "Serve jobs of other hosts",
         unbuilt,
-    ),
+    )
+    .not_built(),
     top(
         "daemonize",
         b'D',
@@ -238,7 +252,8 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         false,
         "Background the server",
         unbuilt,
-    ),
+    )
+    .not_built(),
     top(
         "client",
         b'C',
@@ -246,7 +261,8 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         true,
         "Run the jobs on another host",
         unbuilt,
-    ),
+    )
+    .not_built(),
     top(
         "remote-config",
         b'R',
@@ -254,7 +270,8 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         true,
         "Job file on the other host",
         unbuilt,
-    ),
+    )
+    .not_built(),
     top(
         "cpuclock-test",
         b'T',
@@ -262,8 +279,9 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         true,
         "Test the CPU's clock",
         unbuilt,
-    ),
-    top("crctest", b'G', Maybe, true, "Measure checksums", unbuilt),
+    )
+    .not_built(),
+    top("crctest", b'G', Maybe, true, "Measure checksums", unbuilt).not_built(),
     top(
         "memcpytest",
         b'M',
@@ -271,8 +289,9 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         true,
         "Measure memory copies",
         unbuilt,
-    ),
-    top("idle-prof", b'I', Yes, false, "Measure idle CPUs", unbuilt),
+    )
+    .not_built(),
+    top("idle-prof", b'I', Yes, false, "Measure idle CPUs", unbuilt).not_built(),
     top(
         "status-interval",
         b'L',
@@ -288,7 +307,8 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         false,
         "Run the trigger when this file appears",
         unbuilt,
-    ),
+    )
+    .not_built(),
     top(
         "trigger-timeout",
         b'B',
@@ -304,7 +324,8 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         false,
         "Command of the trigger",
         unbuilt,
-    ),
+    )
+    .not_built(),
     top(
         "trigger-remote",
         b'J',
@@ -312,7 +333,8 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         false,
         "Command of the trigger on other hosts",
         unbuilt,
-    ),
+    )
+    .not_built(),
     top(
         "aux-path",
         b'K',
@@ -555,6 +577,20 @@ fn terse_version(
     Ok(())
 }
 
+/// Categories whose part of the program is not built, or keeps no secrets.
+const DEBUG_SILENT: &[&str] = &[
+    "blktrace",
+    "verify",
+    "random",
+    "mutex",
+    "profile",
+    "net",
+    "compress",
+    "steadystate",
+    "zbd",
+    "sprandom",
+];
+
 /// The categories that a debug word may begin with.
 const DEBUG_CATEGORIES: &[&str] = &[
     "process",
@@ -579,7 +615,7 @@ const DEBUG_CATEGORIES: &[&str] = &[
     "sprandom",
 ];
 
-fn debug(session: &mut Session<'_>, top: &TopLevel, value: Option<&[u8]>) -> Result<(), Stop> {
+fn debug(session: &mut Session<'_>, _: &TopLevel, value: Option<&[u8]>) -> Result<(), Stop> {
     let list = text(value);
     if list == "help" || list == "?" {
         let text = format!(
@@ -589,15 +625,36 @@ fn debug(session: &mut Session<'_>, top: &TopLevel, value: Option<&[u8]>) -> Res
         session.stdout.push_str(&text);
         return Err(session.done(0));
     }
-    let known = |word: &str| {
-        word.starts_with("all") || DEBUG_CATEGORIES.iter().any(|c| word.starts_with(c))
-    };
     for word in list.split(',') {
-        if !known(word) {
-            session.warn(format!("option '--debug': there is no category '{word}'"));
-        }
+        debug_word(session, word);
     }
-    unbuilt(session, top, value)
+    Ok(())
+}
+
+/// One member of the list: a category (anything may follow it), `all`, or `job:N`.
+fn debug_word(session: &mut Session<'_>, word: &str) {
+    if word.starts_with("all") {
+        session.debug.categories = DEBUG_CATEGORIES.iter().map(ToString::to_string).collect();
+        return;
+    }
+    let Some(category) = DEBUG_CATEGORIES.iter().find(|c| word.starts_with(**c)) else {
+        return session.warn(format!("option '--debug': there is no category '{word}'"));
+    };
+    if *category == "job" {
+        match word.split_once(':').map(|(_, number)| number.parse()) {
+            Some(Ok(number)) => session.debug.job = Some(number),
+            _ => session.warn("option '--debug=job': needs a job number: job:1"),
+        }
+        return;
+    }
+    if DEBUG_SILENT.contains(category) {
+        session.warn(format!(
+            "option '--debug={category}': ferrio has nothing to tell in this category yet"
+        ));
+    }
+    if !session.debug.has(category) {
+        session.debug.categories.push(category.to_string());
+    }
 }
 
 fn section(session: &mut Session<'_>, _: &TopLevel, value: Option<&[u8]>) -> Result<(), Stop> {

@@ -144,7 +144,9 @@ pub fn prepare(
     let mut sizes = Vec::new();
     for (index, path) in job.target.files.iter().enumerate() {
         let target = look_at(path, job.target.kind(index))?;
-        sizes.push(size_of(path, target)?);
+        let size = size_of(path, target)?;
+        tracing::debug!(target: "file", "{} is {target:?}, {size:?}", path.display());
+        sizes.push(size);
         targets.push(target);
     }
     make_directories(job)?;
@@ -154,6 +156,12 @@ pub fn prepare(
         rules,
         targets: &targets,
     };
+    for (region, path) in plan.files.iter().zip(&job.target.files) {
+        tracing::debug!(
+            target: "file",
+            "{}: {} bytes from {} on", path.display(), region.len, region.start
+        );
+    }
     let changed = layout::lay_out(&layout, &mut plan, &mut content, events)?;
     if changed {
         for (index, target) in targets.iter_mut().enumerate() {

@@ -104,6 +104,7 @@ impl WorkerPage {
 
     /// Says what the worker does now.
     pub fn set_state(&self, state: State) {
+        tracing::debug!(target: "process", "{:?} -> {state:?}", self.state());
         self.state.store(state as u32, Relaxed);
     }
 

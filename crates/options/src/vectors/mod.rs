@@ -3,6 +3,7 @@
 //! Vectors record what fio 3.42 does. Where ferrio differs on purpose, the row stands in the list
 //! `known` with its reason, and the test insists that it really differs.
 
+mod corpus;
 mod effective;
 mod jobs;
 mod known;

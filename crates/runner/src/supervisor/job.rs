@@ -107,7 +107,7 @@ impl<'a> Job<'a> {
     }
 
     /// What the worker is started with.
-    pub(super) fn assignment(&mut self, link: UnixStream, common: &Common) -> Assignment<'a> {
+    pub(super) fn assignment(&mut self, link: UnixStream, common: &Common<'a>) -> Assignment<'a> {
         Assignment {
             job: self.spec,
             seeds: self.seeds,
@@ -117,6 +117,7 @@ impl<'a> Job<'a> {
             clock: common.clock,
             rules: common.rules,
             locks: common.locks.clone(),
+            debug: common.debug,
             ramp_group: std::mem::take(&mut self.ramp_group),
         }
     }

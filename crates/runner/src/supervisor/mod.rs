@@ -111,6 +111,7 @@ pub fn run(
     let all_seeds: Vec<Seeds> = spec.jobs.iter().map(seeds_of).collect();
     let jobs = all_jobs(spec, &all_seeds, &pages);
     let clock = starting.settle(spec.clocksource);
+    tracing::debug!(target: "time", "{clock:?} after asking for {:?}", spec.clocksource);
     let locks = match locks::make(spec.jobs.iter()) {
         Ok(locks) => locks.map(Arc::new),
         Err(error) => return refused(spec, format!("no locks for lockfile=: {error}"), observer),
@@ -125,6 +126,7 @@ pub fn run(
             clock,
             rules,
             locks,
+            debug: &spec.debug,
         },
         observer,
         cadence,
@@ -207,7 +209,7 @@ fn refused(spec: &RunSpec, text: String, observer: &mut dyn Observer) -> Outcome
 
 struct Supervisor<'a> {
     spec: &'a RunSpec,
-    common: Common,
+    common: Common<'a>,
     observer: &'a mut dyn Observer,
     cadence: Cadence,
     signals: Signals,
@@ -336,6 +338,7 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Reads the counters of the disks behind the jobs' files.
     fn watch_disks(&mut self) {
         for job in self.jobs.iter().filter(|job| job.spec.reporting.disk_util) {
             if job.spec.engine.diskless() || job.phase == Phase::Ended {
@@ -343,6 +346,7 @@ impl Supervisor<'_> {
             }
             for path in &job.spec.target.files {
                 if let Some(device) = files::device_of(path) {
+                    tracing::debug!(target: "diskutil", "{} is on {device:?}", path.display());
                     self.disks.add(device);
                 }
             }
@@ -538,6 +542,7 @@ impl Supervisor<'_> {
                 self.observer.laying_out(&job, files, bytes);
             }
             FromWorker::Done => {
+                tracing::debug!(target: "process", "{} is done", self.jobs[index].spec.name);
                 self.jobs[index].said_done = true;
                 self.jobs[index].phase = Phase::Closing;
             }

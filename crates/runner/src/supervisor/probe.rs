@@ -58,7 +58,7 @@ impl Supervisor<'_> {
         let pid = match sys::fork().ok()? {
             Fork::Parent(pid) => pid,
             Fork::Child => {
-                leave_streams();
+                leave_streams(false);
                 for job in self.jobs.iter().skip(first) {
                     if !job.spec.engine.diskless() {
                         look(job.spec);

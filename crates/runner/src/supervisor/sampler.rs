@@ -55,6 +55,7 @@ impl Series {
                 self.samples[direction].add(rate(difference, spent_ms));
             }
         }
+        tracing::debug!(target: "helperthread", "sample after {spent_ms} ms");
         self.last = counters;
         self.last_ns = now_ns;
         self.due_ns = (self.due_ns + interval_ns).max(now_ns + interval_ns / 2);

@@ -33,14 +33,17 @@ pub(super) struct ThreadHost {
 }
 
 /// Lets go of the supervisor's standard streams: a worker that is stuck in the kernel must not
-/// keep whoever reads them waiting. Workers speak over their links.
-pub(super) fn leave_streams() {
+/// keep whoever reads them waiting. Workers speak over their links; only what `--debug` shows goes to
+/// standard error.
+pub(super) fn leave_streams(keep_stderr: bool) {
     let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") else {
         return;
     };
     let _ = rustix::stdio::dup2_stdin(&null);
     let _ = rustix::stdio::dup2_stdout(&null);
-    let _ = rustix::stdio::dup2_stderr(&null);
+    if !keep_stderr {
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
 }
 
 /// Starts a worker as a thread of the host; where the system has none left the job fails.
@@ -115,7 +118,7 @@ impl Supervisor<'_> {
     fn become_worker(&mut self, parent: Pid, pages: &[crate::page::PageRef]) {
         sys::die_with(parent);
         let _ = setsid();
-        leave_streams();
+        leave_streams(!self.spec.debug.categories.is_empty());
         self.signals.hand_to_worker(pages);
         for job in &mut self.jobs {
             job.link = None;

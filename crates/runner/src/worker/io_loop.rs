@@ -90,6 +90,8 @@ pub(super) struct IoLoop<'a, E> {
     /// When something is due: ramp end, run time, CPU accounting.
     pub(super) timer_ns: u64,
     pub(super) timers: super::account::Timers,
+    /// `--debug=io`.
+    pub(super) traced: bool,
     /// Something paces the job: `pacer` is there.
     pub(super) paced: bool,
     pub(super) pacer: Option<Pacer>,
@@ -143,6 +145,9 @@ impl<E: Engine> IoLoop<'_, E> {
             slot
         };
         let op = self.slots[slot as usize].op;
+        if self.traced {
+            self.trace("queue", slot);
+        }
         let busy = if self.locks.is_none() {
             self.offer(slot)
         } else {
@@ -366,6 +371,9 @@ impl<E: Engine> IoLoop<'_, E> {
         if (outcome.error != 0 || outcome.residual != 0) && !self.unusual(index, outcome) {
             return;
         }
+        if self.traced {
+            self.trace("complete", index);
+        }
         let slot = &self.slots[index as usize];
         let clat = self.now_ns.saturating_sub(slot.issue_ns);
         let direction = slot.op.kind as usize;
@@ -440,6 +448,25 @@ impl<E: Engine> IoLoop<'_, E> {
                 self.free.push(index);
             }
         }
+    }
+
+    /// Tells where an operation is (`--debug=io`).
+    #[cold]
+    #[inline(never)]
+    fn trace(&self, what: &str, index: u32) {
+        let Op {
+            kind,
+            file,
+            offset,
+            len,
+        } = self.slots[index as usize].op;
+        let name = self.job.target.files.get(file as usize);
+        tracing::debug!(
+            target: "io",
+            "{what}: slot {index}: off=0x{offset:x},len=0x{len:x},ddir={},file={}",
+            kind_of(kind).word(),
+            name.map_or_else(Default::default, |path| path.display().to_string())
+        );
     }
 
     #[cold]

@@ -16,9 +16,10 @@ use std::sync::Arc;
 use ferrio_engines::{
     Engine, EngineError, IoUring, IoUringSettings, Libaio, LibaioSettings, Null, Psync, Seeking,
 };
-use ferrio_options::{EngineSpec, FileLock, JobSpec};
+use ferrio_options::{DebugSpec, EngineSpec, FileLock, JobSpec};
 use ferrio_workload::seeds::Seeds;
 use ferrio_workload::{Op, OpKind, OpStream};
+use tracing::subscriber::NoSubscriber;
 
 use crate::clock::{Clock, wall_clock_ms};
 use crate::failure;
@@ -48,15 +49,17 @@ pub(crate) struct Assignment<'a> {
     pub(crate) locks: Option<Arc<OwnedFd>>,
     /// Pages whose bytes count for `ramp_size`; empty without it.
     pub(crate) ramp_group: Vec<PageRef>,
+    pub(crate) debug: &'a DebugSpec,
 }
 
 /// What all workers of a run have in common.
 #[derive(Clone, Debug)]
-pub(crate) struct Common {
+pub(crate) struct Common<'a> {
     pub(crate) clock: Clock,
     pub(crate) rules: Rules,
     /// Where the locks of `lockfile` are.
     pub(crate) locks: Option<Arc<OwnedFd>>,
+    pub(crate) debug: &'a DebugSpec,
 }
 
 /// Sends messages to the supervisor. A supervisor that is gone ends the worker by other means,
@@ -119,6 +122,10 @@ pub(crate) fn run(assignment: Assignment<'_>) -> i32 {
         link: reporter_link,
     };
     let page = assignment.page.clone();
+    let watched = assignment.debug.job;
+    let muted = watched.is_some_and(|job| job != assignment.job.job_number);
+    let _mute = muted.then(|| tracing::subscriber::set_default(NoSubscriber::new()));
+    tracing::debug!(target: "process", "job {} starts", assignment.job.name);
     page.set_state(State::SettingUp);
     let failure = set_up_and_run(assignment, &mut reporter).err();
     let code = failure.as_ref().map_or(0, |failure| failure.code);
@@ -141,6 +148,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         rules,
         locks,
         ramp_group,
+        debug,
     } = assignment;
     let locks = match locks.filter(|_| job.target.lock != FileLock::None) {
         Some(shared) => Some(
@@ -165,6 +173,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         locks,
         locked,
         ramp_group,
+        debug,
     };
     if job.target.files.is_empty() {
         return set.without_files();
@@ -225,6 +234,7 @@ struct SetUp<'a> {
     locks: Option<FileLocks>,
     locked: Option<LockedMemory>,
     ramp_group: Vec<PageRef>,
+    debug: &'a DebugSpec,
 }
 
 impl SetUp<'_> {
@@ -262,6 +272,10 @@ impl SetUp<'_> {
             0
         };
         let offset = job.data.memory_align as usize;
+        tracing::debug!(
+            target: "mem",
+            "{} buffers of {stride} bytes, {offset} behind a page's start", job.queue.depth
+        );
         BufferMemory::allocate(&job.data.memory, job.queue.depth, stride, offset)
     }
 
@@ -380,6 +394,7 @@ impl SetUp<'_> {
             now_ns: 0,
             timer_ns: 0,
             timers: Timers::new(&job.pacing),
+            traced: self.debug.has("io"),
             paced: pacer.is_some(),
             pacer,
             ending: false,

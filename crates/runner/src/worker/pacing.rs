@@ -133,6 +133,12 @@ impl<E: Engine> IoLoop<'_, E> {
             };
             let (direction, due_ns) = pacer.next(drawn, self.now_ns.saturating_sub(epoch_ns));
             let due_ns = epoch_ns.saturating_add(due_ns);
+            if due_ns > self.now_ns {
+                tracing::debug!(
+                    target: "rate",
+                    "{} is due in {} us", direction.word(), (due_ns - self.now_ns) / 1000
+                );
+            }
             if due_ns <= self.now_ns {
                 if direction != drawn {
                     self.stream.choose_direction(direction);
@@ -277,6 +283,7 @@ impl<E: Engine> IoLoop<'_, E> {
         {
             schedule.forgive(direction, length_ns);
         }
+        tracing::debug!(target: "rate", "paused for {} us", length_ns / 1000);
         pacer.think_ops = counted;
         pacer.think_since_ns = self.now_ns;
     }

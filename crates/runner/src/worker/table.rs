@@ -328,6 +328,7 @@ impl FileEvents for FileTable<'_> {
         if self.fds[index] != CLOSED {
             return true;
         }
+        tracing::debug!(target: "file", "open {}", self.job.target.files[index].display());
         if self.job.engine.diskless() {
             self.fds[index] = DISKLESS;
             self.page.open_files.add(1);
@@ -348,6 +349,7 @@ impl FileEvents for FileTable<'_> {
         }
         let index = file as usize;
         if self.fds[index] != CLOSED {
+            tracing::debug!(target: "file", "close {}", self.job.target.files[index].display());
             self.flush_before_close(index);
             self.fds[index] = CLOSED;
             self.open[index] = None;

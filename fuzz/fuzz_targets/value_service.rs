@@ -1,0 +1,3 @@
+#![no_main]
+mod common;
+libfuzzer_sys::fuzz_target!(|data: &[u8]| common::value("file_service_type", data));
