@@ -20,7 +20,7 @@ fn start(dir: &Path, line: &str) -> Child {
 fn workers(parent: u32, count: usize) -> Vec<u32> {
     let mut pids = Vec::new();
     until("workers", || {
-        pids = children_of(parent);
+        pids = workers_of(parent);
         pids.len() == count
     });
     pids.sort_unstable();

@@ -100,7 +100,7 @@ fn a_report_on_demand() {
     let dir = scratch();
     let args = words("--name=a --ioengine=null --rw=read --size=1g --time_based --runtime=2");
     let child = ferrio(dir.path(), &args).spawn().unwrap();
-    until("a worker", || !children_of(child.id()).is_empty());
+    until("a worker", || !workers_of(child.id()).is_empty());
     std::thread::sleep(Duration::from_millis(500));
     signal("USR1", child.id());
     let run = wait(child).expect(0);

@@ -246,6 +246,19 @@ pub(crate) fn children_of(parent: u32) -> Vec<u32> {
     children
 }
 
+/// Worker processes of a run: children that lead a session. The process that looks at the targets
+/// first does not.
+pub(crate) fn workers_of(parent: u32) -> Vec<u32> {
+    let mut workers = children_of(parent);
+    workers.retain(|pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // Behind the name in parentheses: state, parent, group, session.
+        let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+        fields.split(' ').nth(3) == Some(pid.to_string().as_str())
+    });
+    workers
+}
+
 /// Sends a signal by name to a process.
 pub(crate) fn signal(name: &str, pid: u32) {
     let _ = tool("kill", &[&format!("-{name}"), &pid.to_string()]);

@@ -190,7 +190,7 @@ fn workers_with_another_user_die_with_the_main_process() {
     let child = ferrio(dir.path(), &words(&line)).spawn().unwrap();
     let mut worker = 0;
     until("the worker", || {
-        let children = children_of(child.id());
+        let children = workers_of(child.id());
         worker = children.first().copied().unwrap_or(0);
         let status = fs::metadata(format!("/proc/{worker}"));
         worker != 0 && status.is_ok_and(|metadata| metadata.uid() == NOBODY)
@@ -295,7 +295,7 @@ fn locked_files_are_worked_on_by_one_at_a_time() {
                 --time_based --runtime=1 --lockfile=exclusive --output-format=json";
     let child = ferrio(dir.path(), &words(line)).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(500));
-    if let Some(worker) = children_of(child.id()).first() {
+    if let Some(worker) = workers_of(child.id()).first() {
         signal("KILL", *worker);
     }
     let json = wait(child).expect(1).json();
@@ -364,7 +364,7 @@ fn the_scheduler_is_that_of_the_run_and_then_what_it_was() {
         } else {
             let mut workers = Vec::new();
             until("the worker", || {
-                workers = children_of(child.id());
+                workers = workers_of(child.id());
                 workers.len() == 1
             });
             signal("KILL", workers[0]);
