@@ -629,7 +629,7 @@ impl Supervisor<'_> {
         for (other, job) in self.jobs.iter_mut().enumerate() {
             let in_scope = match spec.exit_what {
                 ExitWhat::Group => job.spec.group == spec.group,
-                ExitWhat::Stonewall => job.page.state() >= State::Ramp,
+                ExitWhat::Stonewall => job.page.state() >= State::PreRun,
                 ExitWhat::All => true,
             };
             if other != index && in_scope {

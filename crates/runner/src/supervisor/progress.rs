@@ -24,7 +24,7 @@ impl Supervisor<'_> {
     pub(super) fn progress(&mut self, now_ns: u64) -> Progress {
         let alive = |job: &&Job<'_>| {
             matches!(job.phase, Phase::Running | Phase::Closing)
-                && job.page.state() >= State::Ramp
+                && job.page.state() >= State::PreRun
                 && job.page.state() < State::Exited
         };
         let running: Vec<&Job<'_>> = self.jobs.iter().filter(alive).collect();

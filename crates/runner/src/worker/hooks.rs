@@ -4,7 +4,9 @@
 //! goes to `JOB.prerun.txt` or `JOB.postrun.txt` in the working directory.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -80,7 +82,11 @@ pub(super) fn run(
     result
 }
 
-fn start(command: &str, output: &str) -> std::io::Result<Child> {
+fn start(command: &str, output: &str) -> io::Result<Child> {
+    if ferrio_device::would_litter_dev(Path::new(output)) {
+        // No plain files among device nodes.
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
     let file = File::create(output)?;
     let parent = getpid();
     let mut shell = Command::new("/bin/sh");
