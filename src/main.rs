@@ -53,6 +53,9 @@ fn act(parsed: Parsed, persona: Persona, clock: Starting) -> u8 {
 fn run(spec: &RunSpec, console: &mut Console, clock: Starting) -> u8 {
     debug::start(&spec.debug);
     console.headlines(spec);
+    if spec.setup_only {
+        return 0;
+    }
     let outcome = ferrio_runner::run(spec, clock, console.cadence(), console);
     console.report(outcome.result);
     outcome.status

@@ -6,6 +6,7 @@ mod bad_input;
 mod calls;
 mod cloud_commands;
 mod conduct;
+mod corpus;
 mod debug;
 mod files;
 mod fio_pairs;

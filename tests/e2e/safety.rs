@@ -307,3 +307,23 @@ fn links_and_other_mounts_do_not_lead_into_dev() {
     run(dir.path(), &args).expect(1);
     assert!(!Path::new(target).exists());
 }
+
+/// The dry run that looks at everything does no I/O.
+#[test]
+fn a_set_up_alone_writes_nothing() {
+    let dir = scratch();
+    for format in ["normal", "json"] {
+        let line =
+            format!("--merge-blktrace-only --name=a --rw=write --size=1m --output-format={format}");
+        let run = run(dir.path(), &words(&line)).expect(0);
+        assert_eq!(run.stdout.contains("rw=write"), format == "normal");
+    }
+    let line = "--name=a --rw=write --size=1m --merge-blktrace-only";
+    run(dir.path(), &words(line)).expect(0);
+    assert_eq!(
+        std::fs::read_dir(dir.path())
+            .expect("the scratch directory")
+            .count(),
+        0
+    );
+}

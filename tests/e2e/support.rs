@@ -148,10 +148,12 @@ pub(crate) fn tool(name: &str, args: &[&str]) -> Option<String> {
         .stdin(Stdio::null())
         .output()
         .ok()?;
-    output
-        .status
-        .success()
-        .then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    if !output.status.success() {
+        // Shown with the test that fails for it.
+        eprint!("{name}: {}", String::from_utf8_lossy(&output.stderr));
+        return None;
+    }
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_string())
 }
 
 /// A loop device over a file of its own.

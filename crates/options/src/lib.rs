@@ -23,6 +23,7 @@ pub mod catalogue;
 mod cmdline;
 mod diag;
 mod draft;
+mod file_list;
 mod help;
 mod host;
 mod jobfile;
@@ -48,6 +49,7 @@ extern crate self as ferrio_options;
 use std::ffi::OsString;
 
 pub use diag::{Diagnostic, Outcome, Parsed, Persona, Severity};
+pub use file_list::{FileList, Iter as FileIter};
 pub use host::{Host, PathKind, SystemHost};
 pub use spec::*;
 

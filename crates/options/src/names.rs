@@ -6,7 +6,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use crate::draft::Draft;
+use crate::file_list::FileList;
 use crate::host::{Host, PathKind};
+use crate::spec::FileKind;
 
 /// Longest path that the kernel takes, without the final zero byte.
 const PATH_BYTES_MAX: usize = 4095;
@@ -25,7 +27,7 @@ pub(crate) fn set_files(
     host: &dyn Host,
 ) -> Result<(), String> {
     if !draft.names.files.is_empty() {
-        draft.spec.target.files.clone_from(&draft.names.files);
+        draft.spec.target.files = draft.names.files.iter().collect();
         draft.spec.target.kinds.clone_from(&draft.names.kinds);
         draft.spec.target.generated = false;
         return Ok(());
@@ -36,8 +38,8 @@ pub(crate) fn set_files(
     if draft.spec.target.nrfiles == 1 && !matches!(own_kind, PathKind::Missing | PathKind::Regular)
     {
         // A section named like a device means that device.
-        draft.spec.target.files = vec![own_name.to_path_buf()];
-        draft.spec.target.kinds = vec![draft.names.kind];
+        draft.spec.target.files = std::iter::once(own_name).collect();
+        draft.spec.target.kinds = kinds(draft.names.kind, 1);
         return Ok(());
     }
     if draft.spec.target.nrfiles > FILES_MAX {
@@ -45,23 +47,55 @@ pub(crate) fn set_files(
             "option 'nrfiles': at most {FILES_MAX} files are possible"
         ));
     }
-    let mut files = Vec::new();
+    let may_collide = may_collide(&draft.names.format, &draft.section);
+    let mut files = FileList::default();
     for file_index in 0..draft.spec.target.nrfiles {
         let path = generated_path(draft, clone_index, file_index)?;
-        let dropped = clone_index > 0
+        let dropped = may_collide
+            && clone_index > 0
             && taken.contains(&path)
             && matches!(
                 host.target_kind(&path),
                 PathKind::Missing | PathKind::Regular
             );
         if !dropped {
-            files.push(path);
+            files.push(&path);
         }
     }
-    taken.extend(files.iter().cloned());
-    draft.spec.target.kinds = vec![draft.names.kind; files.len()];
+    if may_collide {
+        taken.extend(files.iter().map(Path::to_path_buf));
+    }
+    draft.spec.target.kinds = kinds(draft.names.kind, files.len());
     draft.spec.target.files = files;
     Ok(())
+}
+
+/// Whether two clones of a section may get the same name: not where the clone's number stands
+/// between other letters than digits. Names need not be kept then.
+fn may_collide(format: &[u8], section: &[u8]) -> bool {
+    const NUMBER: &[u8] = b"$jobnum";
+    if section.contains(&b'$') {
+        return true;
+    }
+    let at = format
+        .windows(NUMBER.len())
+        .position(|window| window.eq_ignore_ascii_case(NUMBER));
+    let Some(at) = at else { return true };
+    // A variable may begin or end with a digit.
+    let follower = format.get(at + NUMBER.len());
+    let ends = follower.is_none_or(|letter| !letter.is_ascii_digit() && *letter != b'$');
+    // What stands in front may be the end of another variable.
+    let before = at.checked_sub(1).map(|before| format[before]);
+    let begins = before.is_none_or(|letter| !letter.is_ascii_alphanumeric());
+    !begins || !ends
+}
+
+/// The same `filetype` for so many files; files are what they are found to be without one.
+fn kinds(kind: FileKind, files: usize) -> Vec<FileKind> {
+    if kind == FileKind::Found {
+        return Vec::new();
+    }
+    vec![kind; files]
 }
 
 fn generated_path(draft: &Draft, clone_index: u32, file_index: u32) -> Result<PathBuf, String> {
@@ -126,7 +160,28 @@ fn replace(text: &[u8], variable: &[u8], value: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::expand;
+    use super::{expand, may_collide};
+
+    #[test]
+    fn names_of_clones_that_may_be_the_same() {
+        for format in [
+            "$jobname.$jobnum.$filenum",
+            "$jobnum-$filenum",
+            "d_$JOBNUM.x$filenum",
+            "$jobnum",
+        ] {
+            assert!(!may_collide(format.as_bytes(), b"a"), "{format}");
+        }
+        for format in [
+            "$jobname.$filenum",
+            "$jobnum$filenum",
+            "$filenum$jobnum.x",
+            "a1$jobnum",
+        ] {
+            assert!(may_collide(format.as_bytes(), b"a"), "{format}");
+        }
+        assert!(may_collide(b"$jobname.$jobnum.$filenum", b"$x"));
+    }
 
     #[test]
     fn variables_ignore_case_and_run_on() {

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::file_list::FileList;
+
 /// The three data directions, in the order of every per-direction array: read, write, trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
@@ -217,7 +219,7 @@ pub enum ExitWhat {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// Paths in file-index order, with the directory prefix.
-    pub files: Vec<PathBuf>,
+    pub files: FileList,
     /// `filetype` of each file, in the order of `files`. Files beyond the end of the list are
     /// what they are found to be.
     pub kinds: Vec<FileKind>,

@@ -95,10 +95,24 @@ fn names_are_kept_byte_for_byte() {
     let words = ["--name=a".into(), "--size=8k".into(), filename];
     let run = run_of(parse_words(&words, &FakeHost::default()));
     let path = run.jobs[0].target.files[0]
-        .clone()
+        .to_path_buf()
         .into_os_string()
         .into_vec();
     assert_eq!(path, b"x\xff\xfey");
+}
+
+/// Names are kept compactly: a million of them is no burden.
+#[test]
+fn very_many_files() {
+    let run = run_of(parse_line(
+        "--name=a --ioengine=null --size=8g --numjobs=10 --nrfiles=100k",
+        &FakeHost::default(),
+    ));
+    let last = &run.jobs[9].target.files;
+    assert_eq!(
+        (last.len(), &last[102_399]),
+        (102_400, std::path::Path::new("a.1.102399"))
+    );
 }
 
 /// All orders of names, numbers of files and directories, in global and job.

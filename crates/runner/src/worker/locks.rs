@@ -40,7 +40,7 @@ impl FileLocks {
     /// Opens the locks for a job; to be done before the worker changes its user.
     pub(super) fn open(job: &JobSpec, shared: &OwnedFd) -> io::Result<FileLocks> {
         let path = format!("/proc/self/fd/{}", shared.as_raw_fd());
-        let byte = |path: &std::path::PathBuf| {
+        let byte = |path: &std::path::Path| {
             let mut hasher = DefaultHasher::new();
             path.hash(&mut hasher);
             hasher.finish()

@@ -4,7 +4,7 @@
 pub(crate) mod engine;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::Path;
 
 use ferrio_options::{JobSpec, Outcome, SystemHost, parse};
 use ferrio_workload::{RealSize, TargetSize};
@@ -52,7 +52,7 @@ pub(crate) fn jobs(command: &str) -> Result<Vec<JobSpec>, String> {
 
 /// Sizes of a job's files: those of `existing`, else none yet.
 pub(crate) fn target_sizes(job: &JobSpec, existing: &[(String, u64)]) -> Vec<TargetSize> {
-    let size = |path: &PathBuf| match existing
+    let size = |path: &Path| match existing
         .iter()
         .find(|(name, _)| path.as_os_str() == name.as_str())
     {
