@@ -221,6 +221,13 @@ impl Observer for Console {
         }
     }
 
+    fn notice(&mut self, text: &str) {
+        self.inform(&format!(
+            "{}\n",
+            text.replace(|c: char| c.is_control(), " ")
+        ));
+    }
+
     fn job_failed(&mut self, pid: u32, failure: &Failure) {
         self.inform(&format!(
             "fio: pid={pid}, err={}/{}\n",

@@ -35,10 +35,34 @@ pub(crate) fn documents(result: &RunResult, output: &OutputSpec) -> Vec<String> 
         texts.push(ferrio_report::terse(result, &options));
     }
     if output.formats.json {
-        texts.push(ferrio_report::json(result, &options));
+        let document = ferrio_report::json(result, &options);
+        texts.push(if output.formats.json_lines {
+            one_line(&document)
+        } else {
+            document
+        });
     }
     if output.formats.normal {
         texts.push(ferrio_report::normal(result, &options));
     }
     texts
+}
+
+/// A JSON document without its line ends: inside of strings there are none.
+fn one_line(document: &str) -> String {
+    let parts: Vec<&str> = document.lines().map(str::trim).collect();
+    parts.join(" ").trim_end().to_string() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_line;
+
+    #[test]
+    fn a_document_is_one_line() {
+        assert_eq!(
+            one_line("{\n  \"a\" : [\n    1\n  ]\n}\n"),
+            "{ \"a\" : [ 1 ] }\n"
+        );
+    }
 }

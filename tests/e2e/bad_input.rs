@@ -99,7 +99,7 @@ fn options_that_are_not_built_end_the_run_by_name() {
         "--verify=crc32c",
         "--write_bw_log=x",
         "--max_latency=10",
-        "--mem=shm",
+        "--mem=shmhuge",
     ] {
         let name = option.trim_start_matches('-').split('=').next().unwrap();
         let args = [

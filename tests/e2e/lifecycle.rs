@@ -20,7 +20,7 @@ fn start(dir: &Path, line: &str) -> Child {
 fn workers(parent: u32, count: usize) -> Vec<u32> {
     let mut pids = Vec::new();
     until("workers", || {
-        pids = children_of(parent);
+        pids = workers_of(parent);
         pids.len() == count
     });
     pids.sort_unstable();
@@ -278,4 +278,36 @@ fn a_worker_that_stands_still_is_named() {
     assert!(run.stderr.contains("no progress"), "{}", run.stderr);
     assert!(run.stderr.contains(&worker.to_string()), "{}", run.stderr);
     assert_eq!(run.json()["jobs"][0]["error"], 0);
+}
+
+#[test]
+fn a_range_of_delays_is_drawn_from() {
+    let dir = scratch();
+    let line = "--ioengine=null --rw=read --size=4k --name=first --name=a --numjobs=8 \
+                --startdelay=400ms-1200ms";
+    let starts = || -> Vec<u64> {
+        let (run, json) = run_json(dir.path(), &words(line));
+        run.expect(0);
+        let start = |job: usize| json["jobs"][job]["job_start"].as_u64().unwrap();
+        (1..9).map(|job| start(job) - start(0)).collect()
+    };
+    let delays = starts();
+    assert!(
+        delays.iter().all(|delay| (350..3500).contains(delay)),
+        "{delays:?}"
+    );
+    let (least, most) = (delays.iter().min().unwrap(), delays.iter().max().unwrap());
+    assert!(most - least > 100, "{delays:?}");
+}
+
+#[test]
+fn jobs_that_cannot_be_set_up_end_nobody() {
+    let dir = scratch();
+    // `exitall` acts when a job that ran ends.
+    let line = "--exitall --ioengine=null --rw=read --name=bad --ioengine=psync --filename=nofile \
+                --name=good --ioengine=null --size=1g --time_based --runtime=600ms";
+    let (run, json) = run_json(dir.path(), &words(line));
+    run.expect(1);
+    let runtime = json["jobs"][1]["read"]["runtime"].as_u64().unwrap();
+    assert!((600..3000).contains(&runtime), "{runtime}");
 }

@@ -3,11 +3,14 @@
 //! A test that lacks root, loop devices or a tool says why and passes; with `CI=true` it fails.
 
 mod bad_input;
+mod calls;
 mod cloud_commands;
+mod conduct;
 mod corpus;
 mod debug;
 mod engine_calls;
 mod engines;
+mod files;
 mod fio_pairs;
 mod fuse;
 mod lifecycle;
@@ -15,3 +18,5 @@ mod output;
 mod pacing;
 mod safety;
 mod support;
+mod vectors;
+mod worker_options;

@@ -100,7 +100,7 @@ fn a_report_on_demand() {
     let dir = scratch();
     let args = words("--name=a --ioengine=null --rw=read --size=1g --time_based --runtime=2");
     let child = ferrio(dir.path(), &args).spawn().unwrap();
-    until("a worker", || !children_of(child.id()).is_empty());
+    until("a worker", || !workers_of(child.id()).is_empty());
     std::thread::sleep(Duration::from_millis(500));
     signal("USR1", child.id());
     let run = wait(child).expect(0);
@@ -146,4 +146,54 @@ fn names_of_all_kinds_give_valid_json() {
     let (run, json) = run_json(dir.path(), &[name, "--ioengine=null", "--size=4k"]);
     run.expect(0);
     assert_eq!(json["jobs"][0]["jobname"], "a\tb\"c\\d");
+}
+
+#[test]
+fn periodic_reports_in_lines() {
+    let dir = scratch();
+    let line = "--output-format=json-lines --status-interval=400ms --name=a --ioengine=null \
+                --rw=read --size=1g --time_based --runtime=1";
+    let run = run(dir.path(), &words(line)).expect(0);
+    let mut last = 0;
+    let mut documents = 0;
+    for line in run.stdout.lines() {
+        let json: serde_json::Value = serde_json::from_str(line).unwrap();
+        let ios = json["jobs"][0]["read"]["total_ios"].as_u64().unwrap();
+        assert!(ios >= last, "{ios} after {last}");
+        last = ios;
+        documents += 1;
+    }
+    assert!(documents >= 3, "{}", run.stdout);
+    // A refusal is one line too.
+    let run = finish(ferrio(
+        dir.path(),
+        &["--output-format=json-lines", "--name=a", "--nosuch=1"],
+    ))
+    .expect(1);
+    assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
+    finish(ferrio(dir.path(), &["--output-format=jsonlines"])).expect(1);
+}
+
+#[test]
+fn a_file_asks_for_a_report() {
+    let dir = scratch();
+    let line = "--output-format=json-lines --name=a --ioengine=null --rw=read --size=1g \
+                --time_based --runtime=2";
+    let mut command = ferrio(dir.path(), &words(line));
+    command.env("TMPDIR", dir.path());
+    let child = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let request = dir.path().join("fio-dump-status");
+    fs::write(&request, "").unwrap();
+    until("the removal of the request", || !request.exists());
+    assert_eq!(wait(child).expect(0).stdout.lines().count(), 2);
+    // One that cannot be removed is told once, and disturbs nothing.
+    fs::create_dir(&request).unwrap();
+    let line = line.replace("--runtime=2", "--runtime=1");
+    let mut command = ferrio(dir.path(), &words(&line));
+    command.env("TMPDIR", dir.path());
+    let run = finish(command).expect(0);
+    assert_eq!(run.stdout.lines().count(), 1);
+    let told = run.stderr.matches("fio-dump-status").count();
+    assert_eq!(told, 1, "{}", run.stderr);
 }

@@ -148,10 +148,12 @@ pub(crate) fn tool(name: &str, args: &[&str]) -> Option<String> {
         .stdin(Stdio::null())
         .output()
         .ok()?;
-    output
-        .status
-        .success()
-        .then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    if !output.status.success() {
+        // Shown with the test that fails for it.
+        eprint!("{name}: {}", String::from_utf8_lossy(&output.stderr));
+        return None;
+    }
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_string())
 }
 
 /// A loop device over a file of its own.
@@ -247,6 +249,19 @@ pub(crate) fn children_of(parent: u32) -> Vec<u32> {
         }
     }
     children
+}
+
+/// Worker processes of a run: children that lead a session. The process that looks at the targets
+/// first does not.
+pub(crate) fn workers_of(parent: u32) -> Vec<u32> {
+    let mut workers = children_of(parent);
+    workers.retain(|pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // Behind the name in parentheses: state, parent, group, session.
+        let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+        fields.split(' ').nth(3) == Some(pid.to_string().as_str())
+    });
+    workers
 }
 
 /// Sends a signal by name to a process.

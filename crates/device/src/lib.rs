@@ -6,10 +6,12 @@
 
 mod disk;
 mod in_use;
+mod scheduler;
 mod target;
 
 pub use disk::{DiskCounters, Disks};
 pub use in_use::{InUse, loop_over_file, occupant};
+pub use scheduler::Scheduler;
 pub use target::{DeviceNumber, Target, block_size_bytes, examine, would_litter_dev};
 
 use std::path::{Path, PathBuf};

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use crate::diag::{Diagnostic, Severity};
 use crate::host::Host;
 use crate::spec::{
-    ClockSource, CpuioOptions, Data, EngineSpec, ErrorPolicy, IoUringOptions, JobSpec,
-    LibaioOptions, MmapOptions, Pacing, Pattern, Placement, Pvsync2Options, Queue, Reporting,
-    Sizes, SplitEntry, StatCall, Target, Zone,
+    ClockSource, CpuioOptions, Data, EngineSpec, ErrorPolicy, FileKind, Hooks, IoUringOptions,
+    JobSpec, LibaioOptions, MmapOptions, Pacing, Pattern, Placement, Pvsync2Options, Queue,
+    Reporting, Sizes, SplitEntry, StatCall, Target, Zone,
 };
 use crate::table::{self, Built, Opt, Set};
 use crate::value::{self, Value};
@@ -132,6 +132,10 @@ pub(crate) struct Zoning {
 pub(crate) struct Names {
     /// Paths given by `filename` or found by `opendir`.
     pub(crate) files: Vec<PathBuf>,
+    /// What `filetype` was when each of them was read.
+    pub(crate) kinds: Vec<FileKind>,
+    /// `filetype` of names to come.
+    pub(crate) kind: FileKind,
     /// `directory`, in order.
     pub(crate) directories: Vec<PathBuf>,
     /// `filename_format`.
@@ -494,6 +498,7 @@ fn blank_spec() -> JobSpec {
             sync_file_range_flags: 0,
             end_fsync: false,
             fsync_on_close: false,
+            end_syncfs: false,
             strided: None,
         },
         pacing: Pacing::default(),
@@ -508,6 +513,7 @@ fn blank_spec() -> JobSpec {
         engine: EngineSpec::Psync,
         data: Data::default(),
         placement: Placement::default(),
+        hooks: Hooks::default(),
         errors: ErrorPolicy::default(),
         reporting: Reporting {
             slat: true,
@@ -529,6 +535,7 @@ fn blank_spec() -> JobSpec {
             disk_util: true,
             bw_avg_ms: 500,
             iops_avg_ms: 500,
+            job_start_clock: 0,
             gtod_reduce: false,
         },
         recorded: Vec::new(),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::draft::Draft;
 use crate::file_list::FileList;
 use crate::host::{Host, PathKind};
+use crate::spec::FileKind;
 
 /// Longest path that the kernel takes, without the final zero byte.
 const PATH_BYTES_MAX: usize = 4095;
@@ -27,6 +28,7 @@ pub(crate) fn set_files(
 ) -> Result<(), String> {
     if !draft.names.files.is_empty() {
         draft.spec.target.files = draft.names.files.iter().collect();
+        draft.spec.target.kinds.clone_from(&draft.names.kinds);
         draft.spec.target.generated = false;
         return Ok(());
     }
@@ -37,6 +39,7 @@ pub(crate) fn set_files(
     {
         // A section named like a device means that device.
         draft.spec.target.files = std::iter::once(own_name).collect();
+        draft.spec.target.kinds = kinds(draft.names.kind, 1);
         return Ok(());
     }
     if draft.spec.target.nrfiles > FILES_MAX {
@@ -62,6 +65,7 @@ pub(crate) fn set_files(
     if may_collide {
         taken.extend(files.iter().map(Path::to_path_buf));
     }
+    draft.spec.target.kinds = kinds(draft.names.kind, files.len());
     draft.spec.target.files = files;
     Ok(())
 }
@@ -84,6 +88,14 @@ fn may_collide(format: &[u8], section: &[u8]) -> bool {
     let before = at.checked_sub(1).map(|before| format[before]);
     let begins = before.is_none_or(|letter| !letter.is_ascii_alphanumeric());
     !begins || !ends
+}
+
+/// The same `filetype` for so many files; files are what they are found to be without one.
+fn kinds(kind: FileKind, files: usize) -> Vec<FileKind> {
+    if kind == FileKind::Found {
+        return Vec::new();
+    }
+    vec![kind; files]
 }
 
 fn generated_path(draft: &Draft, clone_index: u32, file_index: u32) -> Result<PathBuf, String> {

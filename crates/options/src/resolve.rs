@@ -48,6 +48,7 @@ pub(crate) fn resolve(draft: &mut Draft, rules: &Rules, findings: &mut Findings)
     units(draft);
     distribution(draft);
     size_check(draft, findings);
+    file_systems(draft, findings);
     seed(draft);
     percentiles(draft);
     placement(draft, findings);
@@ -496,6 +497,16 @@ fn size_check(draft: &Draft, findings: &mut Findings) {
     if size != 0 && size < block {
         findings.errors.push(format!(
             "option 'size': {size} bytes are less than the smallest block of {block} bytes"
+        ));
+    }
+}
+
+/// Judged by the engine that the job ends up with.
+fn file_systems(draft: &Draft, findings: &mut Findings) {
+    if draft.spec.pattern.end_syncfs && draft.spec.engine.diskless() {
+        findings.errors.push(format!(
+            "option 'end_syncfs': the engine {} has no file systems to flush",
+            draft.spec.engine.name()
         ));
     }
 }

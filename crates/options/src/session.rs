@@ -333,6 +333,7 @@ impl<'a> Session<'a> {
             readonly: self.readonly,
             exitall: self.exitall,
             clocksource: self.clocksource,
+            warnings_fatal: self.warnings_fatal,
             setup_only: self.setup_only,
             debug: std::mem::take(&mut self.debug),
         })

@@ -57,6 +57,9 @@ pub struct RunSpec {
     pub exitall: bool,
     /// `clocksource`, when given.
     pub clocksource: Option<ClockSource>,
+    /// `--warnings-fatal`: what goes wrong while files are set up, and would only be told, fails
+    /// the job.
+    pub warnings_fatal: bool,
     /// `--debug`.
     pub debug: DebugSpec,
     /// `--merge-blktrace-only`: jobs are set up and announced, but nothing is run; status 0.
@@ -126,6 +129,8 @@ pub struct Formats {
     pub json: bool,
     /// JSON with the histogram bins (`json+`); implies `json`.
     pub json_bins: bool,
+    /// Each JSON document is one line (`json-lines`); implies `json`.
+    pub json_lines: bool,
 }
 
 /// When the progress line is shown.
@@ -193,6 +198,8 @@ pub struct JobSpec {
     pub data: Data,
     /// CPUs, priorities.
     pub placement: Placement,
+    /// Commands around the job.
+    pub hooks: Hooks,
     /// Which errors end the job.
     pub errors: ErrorPolicy,
     /// What is measured and shown.
@@ -234,6 +241,11 @@ pub enum ExitWhat {
 pub struct Target {
     /// Paths in file-index order, with the directory prefix.
     pub files: FileList,
+    /// `filetype` of each file, in the order of `files`. Files beyond the end of the list are
+    /// what they are found to be.
+    pub kinds: Vec<FileKind>,
+    /// `lockfile`.
+    pub lock: FileLock,
     /// The names were made from the job's name (not given by `filename`).
     pub generated: bool,
     /// `nrfiles` after it was bounded by the files known.
@@ -280,6 +292,40 @@ pub struct Target {
     pub unlink: bool,
     /// `unlink_each_loop`.
     pub unlink_each_loop: bool,
+}
+
+impl Target {
+    /// `filetype` of a file.
+    pub fn kind(&self, file: usize) -> FileKind {
+        self.kinds.get(file).copied().unwrap_or_default()
+    }
+}
+
+/// `filetype`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FileKind {
+    /// What it is found to be.
+    #[default]
+    Found,
+    /// A regular file.
+    Regular,
+    /// A block device.
+    Block,
+    /// A character device: without a size of its own, never made or laid out.
+    Character,
+}
+
+/// `lockfile`: a lock that the jobs of a run share for each file, taken while an operation is
+/// handed to the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FileLock {
+    /// None.
+    #[default]
+    None,
+    /// One operation at a time.
+    Exclusive,
+    /// Shared by reads, exclusive for everything else.
+    ReadWrite,
 }
 
 /// Which file serves the next operation.
@@ -456,6 +502,8 @@ pub struct Pattern {
     pub end_fsync: bool,
     /// `fsync_on_close`.
     pub fsync_on_close: bool,
+    /// `end_syncfs`: the file systems are flushed at the end of a pass, in place of the files.
+    pub end_syncfs: bool,
     /// `zonemode=strided`: zones that are walked one after the other.
     pub strided: Option<Strided>,
 }
@@ -708,8 +756,24 @@ pub struct Data {
     pub scramble: bool,
     /// `buffer_pattern`; empty when unset.
     pub pattern: Vec<u8>,
+    /// `mem`: where the buffers come from.
+    pub memory: Memory,
     /// `iomem_align`: bytes added to a page-aligned start; 0 when unset.
     pub memory_align: u64,
+}
+
+/// Where the buffers come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Memory {
+    /// Memory of the process.
+    #[default]
+    Private,
+    /// A System V shared memory segment.
+    Shm,
+    /// A mapping of a file, private to the worker: the file's contents do not change.
+    File(PathBuf),
+    /// A shared mapping of a file: the file holds the buffers.
+    SharedFile(PathBuf),
 }
 
 /// CPUs, priorities.
@@ -722,6 +786,25 @@ pub struct Placement {
     pub nice: i32,
     /// I/O priority word for `ioprio_set` (class·2^13 + hint·2^3 + level); `None` leaves it alone.
     pub io_priority: Option<u32>,
+    /// `uid` of the worker.
+    pub uid: Option<u32>,
+    /// `gid` of the worker.
+    pub gid: Option<u32>,
+    /// `comm`: the worker's name as the kernel shows it (cut to 15 bytes).
+    pub comm: Option<String>,
+    /// `lockmem`: bytes that the worker holds in memory while it runs; 0 is none.
+    pub lock_memory: u64,
+    /// `ioscheduler`: scheduler of the devices under the job's files while the run lasts.
+    pub io_scheduler: Option<String>,
+}
+
+/// Shell commands around a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hooks {
+    /// `exec_prerun`: a job whose command fails does not run.
+    pub before: Option<String>,
+    /// `exec_postrun`.
+    pub after: Option<String>,
 }
 
 /// Which errors end the job.
@@ -783,6 +866,9 @@ pub struct Reporting {
     pub bw_avg_ms: u64,
     /// `iopsavgtime` in milliseconds.
     pub iops_avg_ms: u64,
+    /// `job_start_clock_id`: the kernel's number of the clock that the start of the job is told
+    /// in; 0 is the wall clock.
+    pub job_start_clock: u32,
     /// `gtod_reduce`: time stamps are refreshed every 64th operation only.
     pub gtod_reduce: bool,
 }

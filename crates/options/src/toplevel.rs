@@ -95,7 +95,7 @@ pub(crate) static TOP_LEVEL: &[TopLevel] = &[
         b'F',
         Yes,
         false,
-        "normal, terse, json, json+ (a list)",
+        "normal, terse, json, json+, json-lines (a list)",
         output_format,
     ),
     top(
@@ -457,10 +457,12 @@ fn output_format(
             "terse" | "minimal" | "csv" => formats.terse = true,
             "json" => formats.json = true,
             "json+" => (formats.json, formats.json_bins) = (true, true),
+            // Ours: periodic reports that line-wise tools can read.
+            "json-lines" => (formats.json, formats.json_lines) = (true, true),
             _ => {
                 return Err(session.fail(format!(
-                    "option '--output-format': '{word}' is no format: use normal, terse, json or \
-                     json+"
+                    "option '--output-format': '{word}' is no format: use normal, terse, json, \
+                     json+ or json-lines"
                 )));
             }
         }

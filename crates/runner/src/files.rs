@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use ferrio_device::{DeviceNumber, System, Target, examine};
-use ferrio_options::{FileOperation, JobSpec};
+use ferrio_options::{FileKind, FileOperation, JobSpec, Memory};
 use ferrio_workload::content::Content;
 use ferrio_workload::geometry::{self, Plan};
 use ferrio_workload::seeds::Seeds;
@@ -26,6 +26,15 @@ pub struct Prepared {
     pub targets: Vec<Target>,
     /// The generator of buffer contents, advanced by what the layout drew from it.
     pub content: Content,
+}
+
+/// What the user forbids or demands of every job.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    /// Nothing may be written, made or extended.
+    pub readonly: bool,
+    /// What goes wrong and would only be told is an error (`--warnings-fatal`).
+    pub strict: bool,
 }
 
 /// What preparing tells while it works.
@@ -48,6 +57,16 @@ pub fn guard(system: &System, job: &JobSpec) -> Result<(), String> {
     }
     let changes = job.engine.always_changes();
     let writes = job.pattern.writes || job.pattern.trims || changes;
+    if let Memory::SharedFile(path) = &job.data.memory
+        && let Ok(Target::Block(device)) = examine(path)
+        && let Some(found) = ferrio_device::occupant(system, path, device)
+    {
+        return Err(format!(
+            "{} is {}; as memory of the buffers (mem=mmapshared) it would be overwritten",
+            path.display(),
+            found.what
+        ));
+    }
     for path in &job.target.files {
         let shown = path.display();
         match examine(path) {
@@ -88,7 +107,7 @@ pub fn guard(system: &System, job: &JobSpec) -> Result<(), String> {
 pub fn prepare(
     job: &JobSpec,
     seeds: &Seeds,
-    readonly: bool,
+    rules: Rules,
     events: &mut dyn PrepareEvents,
 ) -> Result<Prepared, Failure> {
     let mut content = Content::with_seeds(job, seeds);
@@ -100,7 +119,7 @@ pub fn prepare(
         let sizes = vec![size; job.target.files.len()];
         let plan = plan(job, seeds, &sizes)?;
         let targets = match job.engine.file_operation() {
-            Some(operation) => look_at_names(job, operation, readonly)?,
+            Some(operation) => look_at_names(job, operation, rules.readonly)?,
             None => vec![Target::Missing; sizes.len()],
         };
         return Ok(Prepared {
@@ -109,10 +128,24 @@ pub fn prepare(
             content,
         });
     }
+    if job.target.files.is_empty() {
+        // All names of the clone belong to other clones: there is nothing to set up.
+        let plan = Plan {
+            files: Vec::new(),
+            size: 0,
+            total_bytes: 0,
+        };
+        let targets = Vec::new();
+        return Ok(Prepared {
+            plan,
+            targets,
+            content,
+        });
+    }
     let mut targets = Vec::new();
     let mut sizes = Vec::new();
-    for path in &job.target.files {
-        let target = look_at(path)?;
+    for (index, path) in job.target.files.iter().enumerate() {
+        let target = look_at(path, job.target.kind(index))?;
         if job.engine.file_operation().is_some() {
             must_be_file(path, target)?;
         }
@@ -125,7 +158,7 @@ pub fn prepare(
     let mut plan = plan(job, seeds, &sizes)?;
     let layout = Layout {
         job,
-        readonly,
+        rules,
         targets: &targets,
     };
     for (region, path) in plan.files.iter().zip(&job.target.files) {
@@ -136,8 +169,8 @@ pub fn prepare(
     }
     let changed = layout::lay_out(&layout, &mut plan, &mut content, events)?;
     if changed {
-        for (path, target) in job.target.files.iter().zip(&mut targets) {
-            *target = look_at(path)?;
+        for (index, target) in targets.iter_mut().enumerate() {
+            *target = look_at(&job.target.files[index], job.target.kind(index))?;
         }
     }
     Ok(Prepared {
@@ -163,10 +196,10 @@ fn look_at_names(
     readonly: bool,
 ) -> Result<Vec<Target>, Failure> {
     let mut targets = Vec::with_capacity(job.target.files.len());
-    for path in &job.target.files {
+    for (index, path) in job.target.files.iter().enumerate() {
         let shown = path.display();
         if !operation.on_directories() {
-            let target = look_at(path)?;
+            let target = look_at(path, job.target.kind(index))?;
             must_be_file(path, target)?;
             targets.push(target);
             continue;
@@ -238,7 +271,7 @@ fn map_fits(job: &JobSpec, plan: &Plan) -> Result<(), Failure> {
 }
 
 /// Bytes of memory that can be had without swapping (`MemAvailable` of `/proc/meminfo`).
-fn memory_available() -> Option<u64> {
+pub fn memory_available() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text
         .lines()
@@ -247,10 +280,37 @@ fn memory_available() -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-fn look_at(path: &Path) -> Result<Target, Failure> {
+/// What a file is to the job: what is found at its path, or what `filetype` says, as far as that
+/// can be.
+fn look_at(path: &Path, kind: FileKind) -> Result<Target, Failure> {
     let shown = path.display();
-    let target =
-        examine(path).map_err(|error| failure!(code_of(&error), format!("stat({shown})")))?;
+    let found = if path == Path::new("-") {
+        // Standard input or output, which have no size.
+        Target::Pipe
+    } else {
+        examine(path).map_err(|error| failure!(code_of(&error), format!("stat({shown})")))?
+    };
+    let target = match (kind, found) {
+        (FileKind::Character, Target::Directory) => found,
+        (FileKind::Character, Target::Missing) => {
+            return Err(failure!(libc::ENOENT, format!("open({shown})"))
+                .advise(format!("there is no {shown}, and filetype=char makes none")));
+        }
+        (FileKind::Character, _) => Target::Character,
+        (FileKind::Block, Target::Block(_)) => found,
+        (FileKind::Block, _) => {
+            return Err(failure!(libc::ENOTBLK, format!("open({shown})")).advise(format!(
+                "{shown} is no block device, so filetype=block cannot be: its size cannot be asked"
+            )));
+        }
+        (FileKind::Regular, Target::Block(_) | Target::Character) => {
+            // Laying a plain file out would write over the device, whatever its size.
+            return Err(failure!(libc::EINVAL, "setup_files").advise(format!(
+                "{shown} is a device, which filetype=file would lay out like a plain file"
+            )));
+        }
+        _ => found,
+    };
     match target {
         Target::Directory => Err(
             failure!(libc::EISDIR, format!("open({shown})")).advise(format!(

@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -15,16 +16,17 @@ use ferrio_workload::geometry::Plan;
 use rustix::fs::{Advice, FallocateFlags};
 
 use crate::failure;
-use crate::files::{PrepareEvents, code_of};
+use crate::files::{PrepareEvents, Rules, code_of};
 use crate::link::Failure;
+use crate::sys;
 
 /// What is laid out.
 #[derive(Debug)]
 pub struct Layout<'a> {
     /// The job.
     pub job: &'a JobSpec,
-    /// Nothing may be written.
-    pub readonly: bool,
+    /// What is forbidden and demanded.
+    pub rules: Rules,
     /// What its files are.
     pub targets: &'a [Target],
 }
@@ -52,7 +54,7 @@ pub fn lay_out(
     if wanted.is_empty() {
         return Ok(false);
     }
-    if layout.readonly {
+    if layout.rules.readonly {
         let path = job.target.files[wanted[0].0].display();
         return Err(
             failure!(libc::EROFS, "extend_file", "refusing to extend a file").advise(format!(
@@ -192,7 +194,7 @@ fn grow(
     let job = layout.job;
     let filling = job.target.fill_device;
     if !filling {
-        reserve(job, file, size, events)?;
+        reserve(layout, file, size, events)?;
     }
     if !needs_content(job) {
         return Ok(size);
@@ -231,29 +233,37 @@ fn grow(
 
 /// Preallocates as `fallocate=` says.
 fn reserve(
-    job: &JobSpec,
+    layout: &Layout<'_>,
     file: &File,
     size: u64,
     events: &mut dyn PrepareEvents,
 ) -> Result<(), Failure> {
+    let job = layout.job;
     let (label, result) = match job.target.fallocate {
         Fallocate::None => return Ok(()),
-        Fallocate::Native | Fallocate::Posix => (
+        Fallocate::Native => (
             "fallocate",
-            rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size),
+            rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size).map_err(io::Error::from),
         ),
+        Fallocate::Posix => ("posix_fallocate", sys::posix_fallocate(file.as_fd(), size)),
         Fallocate::Keep => (
             "fallocate",
-            rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, size),
+            rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, size)
+                .map_err(io::Error::from),
         ),
-        Fallocate::Truncate => ("ftruncate", rustix::fs::ftruncate(file, size)),
+        Fallocate::Truncate => ("ftruncate", file.set_len(size)),
     };
     let Err(error) = result else { return Ok(()) };
-    let code = error.raw_os_error();
+    let code = code_of(&error);
+    let full = matches!(code, libc::ENOSPC | libc::EDQUOT);
     match job.target.fallocate {
-        // Not every file system can; only the failure to have the room is news.
+        // Not every file system can reserve; only the failure to have the room is news, unless
+        // the call that always can was asked for.
         Fallocate::Native | Fallocate::Posix => {
-            if matches!(code, libc::ENOSPC | libc::EDQUOT) {
+            if layout.rules.strict && full {
+                return Err(failure!(code, label));
+            }
+            if full || job.target.fallocate == Fallocate::Posix {
                 events.warning(
                     &job.name,
                     format!(

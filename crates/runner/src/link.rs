@@ -25,6 +25,8 @@ pub enum FromWorker {
     IoError(String),
     /// Something the user should know.
     Warning(String),
+    /// What the worker does, a line of the normal report's stream.
+    Notice(String),
     /// Files are being laid out.
     LayingOut {
         /// The job's name.

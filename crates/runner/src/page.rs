@@ -24,32 +24,38 @@ pub enum State {
     SettingUp = 2,
     /// Waiting for the start signal.
     Initialized = 3,
-    /// In the ramp.
-    Ramp = 4,
-    /// Doing I/O.
-    Running = 5,
+    /// The command before the job runs.
+    PreRun = 4,
     /// Reading files into the cache.
-    PreReading = 6,
+    PreReading = 5,
+    /// In the ramp.
+    Ramp = 6,
+    /// Doing I/O.
+    Running = 7,
     /// Flushing files at the end of a pass.
-    Fsyncing = 7,
+    Fsyncing = 8,
     /// Final accounting.
-    Finishing = 8,
+    Finishing = 9,
+    /// The command after the job runs.
+    PostRun = 10,
     /// All released.
-    Exited = 9,
+    Exited = 11,
 }
 
 impl State {
     fn of(number: u32) -> State {
-        const ALL: [State; 10] = [
+        const ALL: [State; 12] = [
             State::NotCreated,
             State::Created,
             State::SettingUp,
             State::Initialized,
+            State::PreRun,
+            State::PreReading,
             State::Ramp,
             State::Running,
-            State::PreReading,
             State::Fsyncing,
             State::Finishing,
+            State::PostRun,
             State::Exited,
         ];
         ALL[(number as usize).min(ALL.len() - 1)]

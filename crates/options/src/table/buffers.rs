@@ -2,6 +2,7 @@
 
 use super::{Kind, Opt, Set, unbuilt_word, word};
 use crate::draft::{Ctx, Draft};
+use crate::spec::Memory;
 use crate::value::{Value, pattern};
 
 /// Memory of the buffers.
@@ -15,7 +16,7 @@ pub(super) static MEMORY: &[Opt] = &[
     .at("I/O", "")
     .words(&[
         word("malloc", "heap"),
-        unbuilt_word("shm", "SysV shared memory"),
+        word("shm", "SysV shared memory"),
         unbuilt_word("shmhuge", "same on huge pages"),
         word("mmap", "anonymous or file mapping"),
         word("mmapshared", "shared mapping"),
@@ -114,16 +115,18 @@ pub(super) static CONTENTS: &[Opt] = &[
     .unless(&["dedupe_percentage"]),
 ];
 
-/// All kinds without a file and without huge pages behave alike.
-fn memory(_: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), String> {
-    let maps_file = matches!(value.word(), 3..=5);
-    match value.parameter() {
-        Some(file) if maps_file && !file.is_empty() => ctx.mark_unbuilt(),
-        Some(text) if !text.is_empty() => {
-            return Err(format!("':{text}' has no meaning behind this word"));
-        }
-        _ => {}
-    }
+/// All kinds without a file and without huge pages behave alike, but for segments.
+fn memory(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    let file = value.parameter().filter(|file| !file.is_empty());
+    draft.spec.data.memory = match (value.word(), file) {
+        (3, Some(file)) => Memory::File(file.into()),
+        (4, Some(file)) => Memory::SharedFile(file.into()),
+        // The word as such is not built.
+        (5, Some(_)) => Memory::Private,
+        (_, Some(text)) => return Err(format!("':{text}' has no meaning behind this word")),
+        (1, None) => Memory::Shm,
+        (_, None) => Memory::Private,
+    };
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Kind, Opt, Set, nothing, unbuilt_word, word};
 use crate::draft::{Ctx, Draft};
 use crate::host::PathKind;
-use crate::spec::{Fadvise, Fallocate, FileService, OpenSync};
+use crate::spec::{Fadvise, Fallocate, FileKind, FileLock, FileService, OpenSync};
 use crate::value::{Value, float, list};
 
 /// Where the data is.
@@ -20,7 +20,8 @@ pub(super) static NAMES: &[Opt] = &[
     Opt::new("filetype", Kind::Word, "Assume this type for the job's files instead of asking stat")
         .at("File", "General I/O")
         .words(&[word("none", "type is taken from stat"), word("file", "regular file"), word("block", "block device"), word("char", "character device")])
-        .default("none"),
+        .default("none")
+        .sets(Set::Run(filetype)),
     Opt::new("directory", Kind::Text, "Prefix directory (':' list, clone number picks one by modulo) for generated and relative file names")
         .at("File", "Filename")
         .sets(Set::Run(directory)),
@@ -35,11 +36,11 @@ pub(super) static NAMES: &[Opt] = &[
         .sets(Set::Run(nothing)),
     Opt::new("lockfile", Kind::Word, "Take an internal lock on a file around each I/O to it")
         .at("File", "Filename")
-        .words(&[word("none", "no lock"), unbuilt_word("exclusive", "one I/O at a time"), unbuilt_word("readwrite", "shared for reads, exclusive for writes")])
+        .words(&[word("none", "no lock"), word("exclusive", "one I/O at a time"), word("readwrite", "shared for reads, exclusive for writes")])
         .default("none")
         .parent("filename")
         .priority(1)
-        .sets(Set::Run(nothing)),
+        .sets(Set::Run(lockfile)),
     Opt::new("opendir", Kind::Text, "Add every file found below this directory (recursive)")
         .at("File", "Filename")
         .sets(Set::Run(opendir)),
@@ -134,7 +135,8 @@ pub(super) static ACCESS: &[Opt] = &[
     Opt::new("write_barrier", Kind::Int, "Make each Nth write a barrier")
         .at("I/O", "")
         .default("0")
-        .unless(&["ioengine"]),
+        // For engines with barriers; none of those that are built has any.
+        .sets(Set::Run(nothing)),
     Opt::new("sync_file_range", Kind::Words, "Call sync_file_range with these flags after every N writes (flags joined by ',', ':N' sets the count)")
         .at("File", "")
         .words(&[word("wait_before", "wait before the write"), word("write", "start the write"), word("wait_after", "wait after the write")])
@@ -270,7 +272,8 @@ pub(super) static CLOSING: &[Opt] = &[
         "Sync each file system used, when the job's writes end",
     )
     .at("File", "")
-    .default("0"),
+    .default("0")
+    .sets(Set::Switch(|d| &mut d.spec.pattern.end_syncfs)),
     Opt::new("unlink", Kind::Bool, "Delete the job's files at its end")
         .at("File", "")
         .default("0")
@@ -301,6 +304,7 @@ fn filename(draft: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), S
     for name in names {
         let path = in_directory(draft, name);
         draft.names.files.push(path);
+        draft.names.kinds.push(draft.names.kind);
     }
     draft.spec.target.nrfiles = u32::try_from(draft.names.files.len()).unwrap_or(u32::MAX);
     Ok(())
@@ -385,6 +389,8 @@ fn opendir(draft: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), St
             .files_below(path)
             .map_err(|error| format!("cannot read the directory '{}': {error}", path.display()))?;
         added += found.len();
+        let kinds = std::iter::repeat_n(draft.names.kind, found.len());
+        draft.names.kinds.extend(kinds);
         draft.names.files.extend(found);
     }
     draft.spec.target.nrfiles = u32::try_from(draft.names.files.len()).unwrap_or(u32::MAX);
@@ -392,6 +398,26 @@ fn opendir(draft: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), St
         "option 'opendir': {added} files found below '{}'",
         value.text()
     ));
+    Ok(())
+}
+
+/// Holds for names that come later.
+fn filetype(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.names.kind = match value.word() {
+        0 => FileKind::Found,
+        1 => FileKind::Regular,
+        2 => FileKind::Block,
+        _ => FileKind::Character,
+    };
+    Ok(())
+}
+
+fn lockfile(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.spec.target.lock = match value.word() {
+        0 => FileLock::None,
+        1 => FileLock::Exclusive,
+        _ => FileLock::ReadWrite,
+    };
     Ok(())
 }
 

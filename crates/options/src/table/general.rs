@@ -224,10 +224,10 @@ pub(super) static CREDENTIALS: &[Opt] = &[
     .unless(&["cgroup"]),
     Opt::new("uid", Kind::Int, "User id of the worker")
         .at("General", "Job credentials / priority")
-        .unbuilt_at_all(),
+        .sets(Set::Run(uid)),
     Opt::new("gid", Kind::Int, "Group id of the worker")
         .at("General", "Job credentials / priority")
-        .unbuilt_at_all(),
+        .sets(Set::Run(gid)),
     Opt::new(
         "kb_base",
         Kind::Word,
@@ -308,6 +308,21 @@ fn exit_what(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), St
         1 => ExitWhat::Stonewall,
         _ => ExitWhat::All,
     };
+    Ok(())
+}
+
+/// All ones are "unchanged", as for the system calls.
+fn id(value: &Value) -> Option<u32> {
+    Some(value.last_number() as u32).filter(|id| *id != u32::MAX)
+}
+
+fn uid(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.spec.placement.uid = id(value);
+    Ok(())
+}
+
+fn gid(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.spec.placement.gid = id(value);
     Ok(())
 }
 

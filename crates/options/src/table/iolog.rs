@@ -1,6 +1,6 @@
-//! Recording and replaying, hooks; not built.
+//! Recording and replaying (not built), hooks.
 
-use super::{Kind, Opt};
+use super::{Kind, Opt, Set};
 use crate::draft::{Ctx, Draft};
 use crate::value::Value;
 use crate::value::number::strip_comment;
@@ -110,19 +110,22 @@ pub(super) static OPTIONS: &[Opt] = &[
         Kind::Text,
         "Shell command run before the job",
     )
-    .at("General", ""),
+    .at("General", "")
+    .sets(Set::Text(|d| &mut d.spec.hooks.before)),
     Opt::new(
         "exec_postrun",
         Kind::Text,
         "Shell command run after the job",
     )
-    .at("General", ""),
+    .at("General", "")
+    .sets(Set::Text(|d| &mut d.spec.hooks.after)),
     Opt::new(
         "ioscheduler",
         Kind::Text,
         "Switch the device to this scheduler before the job",
     )
-    .at("File", ""),
+    .at("File", "")
+    .sets(Set::Text(|d| &mut d.spec.placement.io_scheduler)),
 ];
 
 fn replay_skip(_: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), String> {

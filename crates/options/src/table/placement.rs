@@ -11,11 +11,14 @@ pub(super) static MEMORY: &[Opt] = &[Opt::new(
     "Pin this amount of memory per worker",
 )
 .at("General", "")
-.default("0")];
+.default("0")
+.sets(Set::U64(|d| &mut d.spec.placement.lock_memory))];
 
 /// Priorities.
 pub(super) static PRIORITY: &[Opt] = &[
-    Opt::new("comm", Kind::Text, "Kernel-visible name of the worker").at("General", "Description"),
+    Opt::new("comm", Kind::Text, "Kernel-visible name of the worker")
+        .at("General", "Description")
+        .sets(Set::Text(|d| &mut d.spec.placement.comm)),
     Opt::new("nice", Kind::Int, "Nice value of the worker")
         .at("General", "Job credentials / priority")
         .default("0")

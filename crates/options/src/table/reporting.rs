@@ -153,7 +153,7 @@ pub(super) static LATENCY: &[Opt] = &[
         "Clock used for the job start time in JSON",
     )
     .at("General", "Clock settings")
-    .unbuilt_at_all(),
+    .sets(Set::Run(job_start_clock)),
     Opt::new(
         "unified_rw_reporting",
         Kind::Word,
@@ -192,6 +192,21 @@ fn gtod_reduce(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), 
     reporting.lat_percentiles = false;
     reporting.slat_percentiles = false;
     reporting.gtod_reduce = true;
+    Ok(())
+}
+
+/// Clocks of the kernel, by number (`clock_gettime(2)`).
+const CLOCKS: &[u32] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11];
+
+fn job_start_clock(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    let number = value.last_number() as u32;
+    if !CLOCKS.contains(&number) {
+        return Err(format!(
+            "there is no clock {number}: 0 is the wall clock, 1 the monotonic one, 4 the raw \
+             monotonic one, 7 counts suspended time too"
+        ));
+    }
+    draft.spec.reporting.job_start_clock = number;
     Ok(())
 }
 

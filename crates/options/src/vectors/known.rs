@@ -148,6 +148,10 @@ pub(super) static EFFECTIVE: Known = &[
 /// Cases of `options-messages.json`.
 pub(super) static MESSAGES: Known = &[
     (
+        "options are judged by the engine that the job ends up with",
+        &["syncfs-engine"],
+    ),
+    (
         "a share that is no number is refused, not dropped",
         &["value:bssplit=4k/x"],
     ),

@@ -2,16 +2,15 @@
 
 use std::os::unix::net::UnixStream;
 
-use ferrio_options::{JobSpec, RunSpec};
+use ferrio_options::JobSpec;
 use ferrio_workload::seeds::{self, Seeds};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::sampler::Sampler;
-use crate::clock::Clock;
 use crate::files::Prepared;
 use crate::link::{Failure, Inbox};
 use crate::page::{PageRef, State};
-use crate::worker::Assignment;
+use crate::worker::{Assignment, Common};
 
 /// Where a job is in its life, as far as the supervisor is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,21 +107,17 @@ impl<'a> Job<'a> {
     }
 
     /// What the worker is started with.
-    pub(super) fn assignment(
-        &mut self,
-        link: UnixStream,
-        clock: Clock,
-        run: &'a RunSpec,
-    ) -> Assignment<'a> {
+    pub(super) fn assignment(&mut self, link: UnixStream, common: &Common<'a>) -> Assignment<'a> {
         Assignment {
             job: self.spec,
             seeds: self.seeds,
             prepared: self.prepared.take(),
             page: self.page.clone(),
             link,
-            clock,
-            readonly: run.readonly,
-            debug: &run.debug,
+            clock: common.clock,
+            rules: common.rules,
+            locks: common.locks.clone(),
+            debug: common.debug,
             ramp_group: std::mem::take(&mut self.ramp_group),
         }
     }

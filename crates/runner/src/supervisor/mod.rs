@@ -6,11 +6,14 @@ mod probe;
 mod progress;
 mod result;
 mod sampler;
+mod schedulers;
 mod signals;
 mod spawn;
+mod status_file;
 mod watch;
 
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ferrio_device::{DiskCounters, Disks, System};
@@ -19,13 +22,16 @@ use ferrio_stats::{Message, Progress, RunResult, Severity};
 use ferrio_workload::seeds::{self, Seeds};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::clock::{self, Clock};
+use crate::clock;
 use crate::failure;
-use crate::files::{self, PrepareEvents};
+use crate::files::{self, PrepareEvents, Rules};
 use crate::link::{Failure, FromWorker, ToWorker};
 use crate::page::{self, PageRef, State};
+use crate::worker::{Common, locks};
 use job::{Job, Phase};
+use schedulers::Schedulers;
 use signals::Signals;
+use status_file::{Found, StatusFile};
 
 /// The loop looks at everything at least this often.
 const TICK_NS: u64 = 250_000_000;
@@ -53,6 +59,8 @@ pub trait Observer {
     fn starting(&mut self, threads: u32, processes: u32);
     /// Files are about to be laid out.
     fn laying_out(&mut self, job: &str, files: u32, bytes: u64);
+    /// What a worker does; a line of the normal report's stream.
+    fn notice(&mut self, text: &str);
     /// A job ended with an error: process id, code, text of the error line.
     fn job_failed(&mut self, pid: u32, failure: &Failure);
     /// What a job without headline does; a line of its own, once it is set up.
@@ -106,9 +114,22 @@ pub fn run(
     let jobs = all_jobs(spec, &all_seeds, &pages);
     let clock = starting.settle(spec.clocksource);
     tracing::debug!(target: "time", "{clock:?} after asking for {:?}", spec.clocksource);
+    let locks = match locks::make(spec.jobs.iter()) {
+        Ok(locks) => locks.map(Arc::new),
+        Err(error) => return refused(spec, format!("no locks for lockfile=: {error}"), observer),
+    };
+    let rules = Rules {
+        readonly: spec.readonly,
+        strict: spec.warnings_fatal,
+    };
     let mut supervisor = Supervisor {
         spec,
-        clock,
+        common: Common {
+            clock,
+            rules,
+            locks,
+            debug: &spec.debug,
+        },
         observer,
         cadence,
         signals,
@@ -125,6 +146,8 @@ pub fn run(
         next_progress_ns: 0,
         next_status_ns: 0,
         pace: progress::Pace::default(),
+        schedulers: Schedulers::new(),
+        status_file: StatusFile::new(),
     };
     supervisor.run()
 }
@@ -188,7 +211,7 @@ fn refused(spec: &RunSpec, text: String, observer: &mut dyn Observer) -> Outcome
 
 struct Supervisor<'a> {
     spec: &'a RunSpec,
-    clock: Clock,
+    common: Common<'a>,
     observer: &'a mut dyn Observer,
     cadence: Cadence,
     signals: Signals,
@@ -208,6 +231,8 @@ struct Supervisor<'a> {
     next_progress_ns: u64,
     next_status_ns: u64,
     pace: progress::Pace,
+    schedulers: Schedulers,
+    status_file: StatusFile,
 }
 
 /// What preparing files in the supervisor tells.
@@ -302,7 +327,7 @@ impl Supervisor<'_> {
                 signals: &mut self.signals,
                 messages: &mut self.messages,
             };
-            match files::prepare(job.spec, job.seeds, self.spec.readonly, &mut events) {
+            match files::prepare(job.spec, job.seeds, self.common.rules, &mut events) {
                 Ok(prepared) => {
                     self.jobs[index].total_bytes = prepared.plan.total_bytes;
                     self.jobs[index].prepared = Some(prepared);
@@ -332,7 +357,7 @@ impl Supervisor<'_> {
     }
 
     fn event_loop(&mut self) {
-        self.run_start_ns = self.clock.now_ns();
+        self.run_start_ns = self.common.clock.now_ns();
         let now = self.run_start_ns;
         self.next_tick_ns = now + TICK_NS;
         self.next_progress_ns = now + self.cadence.progress_ms.unwrap_or(0) * 1_000_000;
@@ -347,7 +372,8 @@ impl Supervisor<'_> {
             self.take_messages();
             self.reap();
             self.end_company();
-            let now = self.clock.now_ns();
+            self.look_for_status_file();
+            let now = self.common.clock.now_ns();
             self.sample(now);
             if now >= self.next_tick_ns {
                 self.next_tick_ns = now + TICK_NS;
@@ -364,10 +390,10 @@ impl Supervisor<'_> {
         }
         if self.jobs.iter().any(|job| job.phase == Phase::Ready) {
             for job in self.jobs.iter_mut().filter(|job| job.phase == Phase::Ready) {
-                job.release(self.clock.now_ns());
+                job.release(self.common.clock.now_ns());
             }
         }
-        let now = self.clock.now_ns();
+        let now = self.common.clock.now_ns();
         for index in 0..self.jobs.len() {
             if self.jobs[index].phase != Phase::Waiting {
                 continue;
@@ -400,6 +426,11 @@ impl Supervisor<'_> {
     }
 
     fn start(&mut self, index: usize) {
+        if let Err(failure) = self.choose_scheduler(index) {
+            self.job_failed(index, failure);
+            self.jobs[index].phase = Phase::Ended;
+            return;
+        }
         let result = if self.jobs[index].spec.thread {
             self.start_thread(index)
         } else {
@@ -417,8 +448,8 @@ impl Supervisor<'_> {
 
     /// Sleeps until something happens or is due.
     fn wait(&mut self) {
-        let now = self.clock.now_ns();
-        let mut due = self.next_tick_ns;
+        let now = self.common.clock.now_ns();
+        let mut due = self.next_tick_ns.min(self.status_file.due_ns());
         if self.cadence.progress_ms.is_some() {
             due = due.min(self.next_progress_ns);
         }
@@ -464,12 +495,23 @@ impl Supervisor<'_> {
             // Failures before the signal are forgotten by the status.
             self.failures = 128;
             for job in &mut self.jobs {
-                job.terminate(self.clock.now_ns());
+                job.terminate(self.common.clock.now_ns());
             }
         }
         if taken.status {
             let result = self.result();
             self.observer.status(result);
+        }
+    }
+
+    fn look_for_status_file(&mut self) {
+        match self.status_file.look(self.common.clock) {
+            Found::Nothing => {}
+            Found::Request => {
+                let result = self.result();
+                self.observer.status(result);
+            }
+            Found::Stuck(text) => self.say(Severity::Warning, None, text),
         }
     }
 
@@ -500,6 +542,7 @@ impl Supervisor<'_> {
             FromWorker::Failed(failure) => self.job_failed(index, failure),
             FromWorker::IoError(text) => self.say(Severity::Error, Some(index), text),
             FromWorker::Warning(text) => self.say(Severity::Warning, Some(index), text),
+            FromWorker::Notice(text) => self.observer.notice(&text),
             FromWorker::Ignored(text) => self.jobs[index].ignored = Some(text),
             FromWorker::LayingOut { job, files, bytes } => {
                 self.observer.laying_out(&job, files, bytes);
@@ -528,7 +571,7 @@ impl Supervisor<'_> {
             self.jobs[index].process_death()
         };
         let Some(death) = death else { return };
-        self.jobs[index].end(self.clock.now_ns());
+        self.jobs[index].end(self.common.clock.now_ns());
         match death {
             job::Death::Ended => {}
             job::Death::Killed(signal) => {
@@ -569,8 +612,12 @@ impl Supervisor<'_> {
             .iter()
             .all(|direction| direction.ios.get() == 0);
         if idle && !job.spec.target.create_only {
-            let text = "the job did no I/O: what its offset, sizes and files leave holds no whole \
-                        block";
+            let text = if job.spec.target.files.is_empty() {
+                "the job did no I/O: all file names of this clone belong to other clones \
+                 (filename_format without $jobnum); filename= lets clones share files"
+            } else {
+                "the job did no I/O: what its offset, sizes and files leave holds no whole block"
+            };
             self.say(Severity::Warning, Some(index), text.into());
         }
     }
@@ -584,11 +631,11 @@ impl Supervisor<'_> {
         if !trigger || !ran {
             return;
         }
-        let now = self.clock.now_ns();
+        let now = self.common.clock.now_ns();
         for (other, job) in self.jobs.iter_mut().enumerate() {
             let in_scope = match spec.exit_what {
                 ExitWhat::Group => job.spec.group == spec.group,
-                ExitWhat::Stonewall => job.page.state() >= State::Ramp,
+                ExitWhat::Stonewall => job.page.state() >= State::PreRun,
                 ExitWhat::All => true,
             };
             if other != index && in_scope {
@@ -604,7 +651,7 @@ impl Supervisor<'_> {
         if others.peek().is_none() || others.any(|job| job.phase != Phase::Ended) {
             return;
         }
-        let now = self.clock.now_ns();
+        let now = self.common.clock.now_ns();
         for job in self.jobs.iter_mut().filter(|job| job.phase != Phase::Ended) {
             job.terminate(now);
         }
@@ -680,6 +727,7 @@ impl Supervisor<'_> {
         if let Some(host) = self.host.take() {
             host.finish(!self.abandoned, LAST_WAIT);
         }
+        self.restore_schedulers();
     }
 }
 

@@ -24,7 +24,7 @@ impl Supervisor<'_> {
     pub(super) fn progress(&mut self, now_ns: u64) -> Progress {
         let alive = |job: &&Job<'_>| {
             matches!(job.phase, Phase::Running | Phase::Closing)
-                && job.page.state() >= State::Ramp
+                && job.page.state() >= State::PreRun
                 && job.page.state() < State::Exited
         };
         let running: Vec<&Job<'_>> = self.jobs.iter().filter(alive).collect();
@@ -176,12 +176,12 @@ fn letter(job: &Job<'_>) -> char {
         (Phase::Ended, _) => '_',
         (_, State::NotCreated) => 'P',
         (_, State::Created) => 'C',
-        (_, State::SettingUp | State::Initialized) => 'I',
+        (_, State::SettingUp | State::Initialized | State::PreRun) => 'I',
         (_, State::PreReading) => 'p',
         (_, State::Ramp) => '/',
         (_, State::Running) => pattern_letter(job.spec),
         (_, State::Fsyncing) => 'F',
-        (_, State::Finishing) => 'f',
+        (_, State::Finishing | State::PostRun) => 'f',
         (_, State::Exited) => 'E',
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn empty(spec: &RunSpec, messages: Vec<Message>) -> RunResult {
 impl Supervisor<'_> {
     /// The result as of now.
     pub(super) fn result(&self) -> RunResult {
-        let now_ns = self.clock.now_ns();
+        let now_ns = self.common.clock.now_ns();
         let mut result = empty(self.spec, self.messages.clone());
         result.jobs = self
             .jobs

@@ -7,10 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal,
-    setsid, waitpid,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, setsid, waitpid};
 
 use super::Supervisor;
 use super::job::{Death, Phase};
@@ -103,15 +100,14 @@ impl Supervisor<'_> {
                 job.link = Some(ours);
                 job.phase = Phase::Starting;
                 job.prepared = None;
-                job.last_progress = (job.page.progress(), self.clock.now_ns());
+                job.last_progress = (job.page.progress(), self.common.clock.now_ns());
                 Ok(())
             }
             Fork::Child => {
                 drop(ours);
                 let page = self.jobs[index].page.clone();
                 self.become_worker(parent, &[page]);
-                let (clock, run) = (self.clock, self.spec);
-                let assignment = self.jobs[index].assignment(theirs, clock, run);
+                let assignment = self.jobs[index].assignment(theirs, &self.common);
                 sys::exit_child(run_guarded(assignment) & 0xff)
             }
         }
@@ -120,10 +116,7 @@ impl Supervisor<'_> {
     /// In a forked child: a session of its own, no life without the parent, no descriptors of
     /// other workers.
     fn become_worker(&mut self, parent: Pid, pages: &[crate::page::PageRef]) {
-        let _ = set_parent_process_death_signal(Some(Signal::KILL));
-        if getppid() != Some(parent) {
-            sys::exit_child(PANICKED);
-        }
+        sys::die_with(parent);
         let _ = setsid();
         leave_streams(!self.spec.debug.categories.is_empty());
         self.signals.hand_to_worker(pages);
@@ -147,7 +140,7 @@ impl Supervisor<'_> {
         job.page.set_state(State::Created);
         job.phase = Phase::Starting;
         job.prepared = None;
-        job.last_progress = (job.page.progress(), self.clock.now_ns());
+        job.last_progress = (job.page.progress(), self.common.clock.now_ns());
         Ok(())
     }
 
@@ -192,7 +185,7 @@ impl Supervisor<'_> {
         let mut assignments = BTreeMap::new();
         for (index, job) in self.jobs.iter_mut().enumerate() {
             if let Some(link) = links.remove(&index) {
-                assignments.insert(index, job.assignment(link, self.clock, self.spec));
+                assignments.insert(index, job.assignment(link, &self.common));
             }
         }
         std::thread::scope(|scope| {

@@ -35,6 +35,9 @@ fn grace_s(job: &Job<'_>, now_ns: u64) -> Option<u64> {
     let flushing = job.page.state() == State::Fsyncing || job.page.syncs_in_flight.get() > 0;
     let grace = adjusted_s().unwrap_or(if flushing { GRACE_FLUSH_S } else { GRACE_IO_S });
     match job.phase {
+        // A command of the user's takes the time that it takes. What stops it is a signal, whose
+        // second one ends the run.
+        Phase::Running if matches!(job.page.state(), State::PreRun | State::PostRun) => None,
         Phase::Running if job.terminated || is_overdue(job, now_ns) => Some(grace),
         Phase::Starting | Phase::Ready if job.terminated => Some(grace),
         // Laying files out in the worker may take any time.
@@ -86,8 +89,11 @@ impl Supervisor<'_> {
     fn name_silence(&mut self, index: usize, silent_s: u64) {
         let job = &mut self.jobs[index];
         let flushing = job.page.syncs_in_flight.get() > 0;
+        // Preparations may take long without a count of anything.
+        let preparing = job.page.epoch_ns.get() == 0 || job.page.state() == State::PostRun;
         if job.phase != Phase::Running
             || flushing
+            || preparing
             || std::mem::replace(&mut job.silence_named, true)
         {
             return;

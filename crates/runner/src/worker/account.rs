@@ -5,7 +5,6 @@ use ferrio_options::{EngineSpec, Pacing};
 use ferrio_workload::{Op, OpKind};
 
 use super::io_loop::{IoLoop, kind_of};
-use crate::clock::wall_clock_ms;
 use crate::failure;
 use crate::page::State;
 use crate::sys::thread_cpu_use;
@@ -77,7 +76,7 @@ impl<E: Engine> IoLoop<'_, E> {
     fn set_epoch(&mut self) {
         self.now_ns = self.clock.now_ns();
         self.page.epoch_ns.set(self.now_ns);
-        self.page.job_start_ms.set(wall_clock_ms());
+        self.page.job_start_ms.set(super::start_ms(self.job));
         self.timers.cpu_base = thread_cpu_use();
         self.timers.cpu_due_ns = self.now_ns + CPU_REFRESH_NS;
         if let Some(pacer) = &mut self.pacer {
@@ -208,7 +207,7 @@ impl<E: Engine> IoLoop<'_, E> {
         let tolerated = continues && listed;
         let label = match op.kind {
             OpKind::Trim => "td_io_queue",
-            _ if continues => self.job.engine.failure_label(),
+            _ if tolerated => self.job.engine.failure_label(),
             _ => "io_u error",
         };
         let mut failure = failure!(code, label);

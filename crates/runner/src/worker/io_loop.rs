@@ -121,6 +121,8 @@ pub(super) struct IoLoop<'a, E> {
     pub(super) ending: bool,
     pub(super) failure: Option<Failure>,
     pub(super) reporter: super::Reporter,
+    /// `lockfile`.
+    pub(super) locks: Option<super::locks::FileLocks>,
 }
 
 impl<E: Engine> IoLoop<'_, E> {
@@ -168,7 +170,11 @@ impl<E: Engine> IoLoop<'_, E> {
         if self.traced {
             self.trace("queue", slot);
         }
-        let busy = self.offer(slot);
+        let busy = if self.locks.is_none() {
+            self.offer(slot)
+        } else {
+            self.offer_locked(slot)
+        };
         let full = self.free.is_empty() || (busy && self.outstanding > 0);
         if full || self.polls() {
             self.reap(full);
@@ -217,7 +223,7 @@ impl<E: Engine> IoLoop<'_, E> {
 
     /// Hands a slot to the engine. `true` when the engine is busy and the slot was put back.
     #[inline(always)]
-    fn offer(&mut self, index: u32) -> bool {
+    pub(super) fn offer(&mut self, index: u32) -> bool {
         let slot = &self.slots[index as usize];
         let op = slot.op;
         let mut request = Request {

@@ -1,30 +1,36 @@
 //! One worker: a job clone doing its I/O, in a process or thread of its own.
 
 mod account;
+mod hooks;
 mod io_loop;
+pub(crate) mod locks;
 mod pacing;
+mod place;
 mod start;
 mod table;
 
 use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 use ferrio_engines::Engine;
-use ferrio_options::{DebugSpec, JobSpec};
+use ferrio_options::{DebugSpec, FileLock, JobSpec};
 use ferrio_workload::seeds::Seeds;
 use ferrio_workload::{Op, OpKind, OpStream};
-use rustix::thread::{CpuSet, sched_setaffinity};
 use tracing::subscriber::NoSubscriber;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, wall_clock_ms};
 use crate::failure;
-use crate::files::{self, PrepareEvents, Prepared, code_of};
+use crate::files::{self, PrepareEvents, Prepared, Rules, code_of};
 use crate::link::{self, Failure, FromWorker, ToWorker};
-use crate::memory::BufferMemory;
+use crate::memory::{BufferMemory, LockedMemory};
 use crate::page::{PageRef, State};
 use crate::sys;
 use account::Timers;
+use hooks::When;
 use io_loop::{IoLoop, IoSlot, Limits, Measure};
+use locks::FileLocks;
 use pacing::Pacer;
 use table::FileTable;
 
@@ -38,9 +44,20 @@ pub(crate) struct Assignment<'a> {
     pub(crate) page: PageRef,
     pub(crate) link: UnixStream,
     pub(crate) clock: Clock,
-    pub(crate) readonly: bool,
+    pub(crate) rules: Rules,
+    pub(crate) locks: Option<Arc<OwnedFd>>,
     /// Pages whose bytes count for `ramp_size`; empty without it.
     pub(crate) ramp_group: Vec<PageRef>,
+    pub(crate) debug: &'a DebugSpec,
+}
+
+/// What all workers of a run have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Common<'a> {
+    pub(crate) clock: Clock,
+    pub(crate) rules: Rules,
+    /// Where the locks of `lockfile` are.
+    pub(crate) locks: Option<Arc<OwnedFd>>,
     pub(crate) debug: &'a DebugSpec,
 }
 
@@ -87,6 +104,14 @@ impl PrepareEvents for (&mut Reporter, &PageRef) {
     }
 }
 
+/// The present time by the clock that the job wants its start told in, in milliseconds.
+fn start_ms(job: &JobSpec) -> u64 {
+    match job.reporting.job_start_clock {
+        0 => wall_clock_ms(),
+        number => sys::clock_ms(number).unwrap_or(0),
+    }
+}
+
 /// Runs a worker from set-up to release. Returns the job's error number, 0 if it had none.
 pub(crate) fn run(assignment: Assignment<'_>) -> i32 {
     let Ok(reporter_link) = assignment.link.try_clone() else {
@@ -119,14 +144,22 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         page,
         link,
         clock,
-        readonly,
+        rules,
+        locks,
         ramp_group,
         debug,
     } = assignment;
-    place(job)?;
+    let locks = match locks.filter(|_| job.target.lock != FileLock::None) {
+        Some(shared) => Some(
+            FileLocks::open(job, &shared).map_err(|error| failure!(code_of(&error), "lockfile"))?,
+        ),
+        None => None,
+    };
+    place::place(job)?;
+    let locked = place::lock_memory(job, reporter)?;
     let prepared = match prepared {
         Some(prepared) => prepared,
-        None => files::prepare(job, seeds, readonly, &mut (reporter, &page))?,
+        None => files::prepare(job, seeds, rules, &mut (reporter, &page))?,
     };
     let set = SetUp {
         job,
@@ -134,36 +167,18 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         prepared: &prepared,
         page: &page,
         clock,
-        readonly,
+        readonly: rules.readonly,
         link,
+        locks,
+        locked,
         ramp_group,
         debug,
     };
+    if job.target.files.is_empty() {
+        return set.without_files();
+    }
     let memory = set.buffers()?;
     set.start(memory)
-}
-
-/// Applies CPUs, niceness and I/O priority to this worker.
-fn place(job: &JobSpec) -> Result<(), Failure> {
-    if let Some(cpus) = &job.placement.cpus {
-        let mut set = CpuSet::new();
-        for &cpu in cpus.iter().filter(|cpu| (**cpu as usize) < CpuSet::MAX_CPU) {
-            set.set(cpu as usize);
-        }
-        sched_setaffinity(None, &set).map_err(|error| {
-            failure!(error.raw_os_error(), "cpu_set_affinity").advise(format!(
-                "none of the CPUs {cpus:?} may be used here (offline, or outside the container's set)"
-            ))
-        })?;
-    }
-    if job.placement.nice != 0 {
-        rustix::process::nice(job.placement.nice)
-            .map_err(|error| failure!(error.raw_os_error(), "nice"))?;
-    }
-    if let Some(word) = job.placement.io_priority {
-        sys::set_io_priority(word).map_err(|error| failure!(code_of(&error), "ioprio_set"))?;
-    }
-    Ok(())
 }
 
 /// What set-up works with.
@@ -175,11 +190,37 @@ struct SetUp<'a> {
     clock: Clock,
     readonly: bool,
     link: UnixStream,
+    locks: Option<FileLocks>,
+    locked: Option<LockedMemory>,
     ramp_group: Vec<PageRef>,
     debug: &'a DebugSpec,
 }
 
 impl SetUp<'_> {
+    /// Waits for the start signal; `false` when the job shall not start after all.
+    fn wait_for_release(&self, reporter: &mut Reporter) -> bool {
+        reporter.send(&FromWorker::Ready {
+            pid: rustix::thread::gettid().as_raw_pid() as u32,
+        });
+        self.page.set_state(State::Initialized);
+        link::receive::<ToWorker>(&mut &self.link).is_ok() && !self.page.stop_requested()
+    }
+
+    /// A clone whose names all belong to other clones: it does nothing, and that well.
+    fn without_files(&self) -> Result<(), Failure> {
+        let link = self
+            .link
+            .try_clone()
+            .map_err(|error| failure!(code_of(&error), "dup"))?;
+        if self.wait_for_release(&mut Reporter { link }) {
+            let now_ns = self.clock.now_ns();
+            self.page.epoch_ns.set(now_ns);
+            self.page.job_start_ms.set(start_ms(self.job));
+            self.page.end_ns.set(now_ns);
+        }
+        Ok(())
+    }
+
     fn moves_data(&self) -> bool {
         let job = self.job;
         job.engine.moves_data() && (job.pattern.reads || job.pattern.writes)
@@ -199,24 +240,23 @@ impl SetUp<'_> {
             target: "mem",
             "{} buffers of {stride} bytes, {offset} behind a page's start", job.queue.depth
         );
-        BufferMemory::allocate(job.queue.depth, stride, offset).map_err(|error| {
-            failure!(code_of(&error), "iomem allocation").advise(format!(
-                "{} buffers of {stride} bytes do not fit into memory: lower iodepth or bs",
-                job.queue.depth
-            ))
-        })
+        BufferMemory::allocate(&job.data.memory, job.queue.depth, stride, offset)
     }
 
-    fn run<E: Engine>(&self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
+    fn run<E: Engine>(mut self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
+        let locks = self.locks.take();
+        let locked = self.locked.take();
         let mut io = self.io_loop(engine, memory)?;
-        io.reporter.send(&FromWorker::Ready {
-            pid: rustix::thread::gettid().as_raw_pid() as u32,
-        });
-        self.page.set_state(State::Initialized);
-        if link::receive::<ToWorker>(&mut &self.link).is_err() || self.page.stop_requested() {
+        io.locks = locks;
+        if !self.wait_for_release(&mut io.reporter) {
             return Ok(());
         }
+        if let Some(command) = &self.job.hooks.before {
+            let (name, page) = (&self.job.name, self.page);
+            hooks::run(command, When::Before, name, page, &mut io.reporter)?;
+        }
         io.work();
+        drop(locked);
         io.conclude();
         io.failure.take().map_or(Ok(()), Err)
     }
@@ -316,6 +356,7 @@ impl SetUp<'_> {
             ending: false,
             failure: None,
             reporter: Reporter { link },
+            locks: None,
         })
     }
 }
@@ -377,11 +418,14 @@ impl<E: Engine> IoLoop<'_, E> {
         if self.failure.is_none() && !end.sync_files.is_empty() {
             let state = self.page.state();
             self.page.set_state(State::Fsyncing);
-            for file in end.sync_files {
-                if let Err(failure) = self.files.flush(file) {
-                    self.fail(failure);
-                    break;
-                }
+            let mut sync_files = end.sync_files;
+            let flushed = if self.job.pattern.end_syncfs {
+                self.files.flush_file_systems()
+            } else {
+                sync_files.try_for_each(|file| self.files.flush(file))
+            };
+            if let Err(failure) = flushed {
+                self.fail(failure);
             }
             self.page.set_state(state);
         }
@@ -430,9 +474,20 @@ impl<E: Engine> IoLoop<'_, E> {
                     .into(),
             );
         }
+        if let Some(command) = &self.job.hooks.after {
+            let (name, page) = (&self.job.name, self.page);
+            let result = hooks::run(command, When::After, name, page, &mut self.reporter);
+            if let Err(failure) = result {
+                // The job has its result all the same.
+                self.reporter.warning(failure.sentence());
+            }
+        }
         if self.job.target.unlink {
             self.unlink_files();
         }
         self.files.close_all();
+        if let Some(failure) = self.files.failure.take() {
+            self.fail(failure);
+        }
     }
 }

@@ -4,19 +4,29 @@ use ferrio_engines::{
     Burn, Burner, EngineError, Hint, Immediate, IoUring, IoUringSettings, Libaio, LibaioSettings,
     MapSettings, Mapped, Null, Positional, PosixAio, Region, RwFlags, Seeking, Spliced, Vsync,
 };
-use ferrio_options::{CpuMode, CpuioOptions, EngineSpec, Fadvise, IoUringOptions, MmapOptions};
+use ferrio_options::{
+    CpuMode, CpuioOptions, EngineSpec, Fadvise, IoUringOptions, JobSpec, MmapOptions,
+};
 
 use super::SetUp;
 use crate::failure;
 use crate::link::Failure;
 use crate::memory::BufferMemory;
 
+fn engine_failure(job: &JobSpec, error: &EngineError) -> Failure {
+    failure!(error.code, error.label).advise(if error.advice.is_empty() {
+        format!("the engine {} could not be started", job.engine.name())
+    } else {
+        error.advice.clone()
+    })
+}
+
 impl SetUp<'_> {
     /// Makes the job's engine and runs the job with it.
-    pub(super) fn start(&self, memory: BufferMemory) -> Result<(), Failure> {
+    pub(super) fn start(self, memory: BufferMemory) -> Result<(), Failure> {
         let job = self.job;
         let depth = job.queue.depth;
-        let failed = |error: EngineError| self.engine_failure(&error);
+        let failed = |error: EngineError| engine_failure(job, &error);
         match &job.engine {
             EngineSpec::Null => self.run(Null::new(depth), memory),
             EngineSpec::Psync => self.run(Positional::plain(), memory),
@@ -62,14 +72,6 @@ impl SetUp<'_> {
                 self.run(Immediate::Burner(engine), memory)
             }
         }
-    }
-
-    fn engine_failure(&self, error: &EngineError) -> Failure {
-        failure!(error.code, error.label).advise(if error.advice.is_empty() {
-            format!("the engine {} could not be started", self.job.engine.name())
-        } else {
-            error.advice.clone()
-        })
     }
 
     fn uring_settings(&self, options: &IoUringOptions) -> IoUringSettings {

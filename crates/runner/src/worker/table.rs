@@ -1,7 +1,10 @@
 //! A worker's open files.
 
+use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 
 use ferrio_device::Target;
 use ferrio_engines::file_ops::{self, OpenFlags};
@@ -136,6 +139,7 @@ impl<'a> FileTable<'a> {
         if self.job.engine.ignores_files() || !opens && self.fds[file as usize] == CLOSED {
             return Ok(());
         }
+        let was_open = self.fds[file as usize] != CLOSED;
         if !self.open(file)
             && let Some(failure) = self.failure.take()
         {
@@ -145,10 +149,36 @@ impl<'a> FileTable<'a> {
             return Ok(());
         };
         self.flushed[file as usize] = true;
-        rustix::fs::fsync(fd).map_err(|error| {
+        let result = rustix::fs::fsync(fd).map_err(|error| {
             let shown = self.job.target.files[file as usize].display();
             failure!(error.raw_os_error(), "end_fsync").advise(format!("flushing {shown} failed"))
-        })
+        });
+        if !was_open {
+            self.close(file);
+        }
+        result
+    }
+
+    /// Flushes every file system that holds a file of the job, once each.
+    pub(super) fn flush_file_systems(&self) -> Result<(), Failure> {
+        let mut done: Vec<u64> = Vec::new();
+        for path in &self.job.target.files {
+            let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+            let directory = parent.unwrap_or(Path::new("."));
+            let shown = directory.display();
+            let failed = |error: &io::Error| {
+                failure!(code_of(error), "end_syncfs")
+                    .advise(format!("flushing the file system of {shown} failed"))
+            };
+            let fd = File::open(directory).map_err(|error| failed(&error))?;
+            let device = fd.metadata().map_err(|error| failed(&error))?.dev();
+            if done.contains(&device) {
+                continue;
+            }
+            done.push(device);
+            rustix::fs::syncfs(&fd).map_err(|error| failed(&error.into()))?;
+        }
+        Ok(())
     }
 
     /// Reads the regions of all files into the cache, until `stopped`.
@@ -281,6 +311,12 @@ impl<'a> FileTable<'a> {
                      RLIMIT_NOFILE (ulimit -n)",
                 ),
                 libc::EROFS => failure.advise(format!("{shown} lies on a read-only file system")),
+                libc::EACCES | libc::EPERM if self.job.placement.uid.is_some() => {
+                    failure.advise(format!(
+                        "uid= may not open {shown}; files are laid out by the user who started the \
+                         run, unless create_serialize=0 leaves it to the worker"
+                    ))
+                }
                 libc::EACCES | libc::EPERM => {
                     failure.advise(format!("no permission to open {shown}"))
                 }
@@ -302,7 +338,10 @@ impl<'a> FileTable<'a> {
     fn drop_cache(&mut self, index: usize) {
         let Some(fd) = &self.open[index] else { return };
         let region = &self.plan.files[index];
+        let endless = region.start.saturating_add(region.len) > i64::MAX as u64;
         let result = match self.targets[index] {
+            // Nobody knows what to drop.
+            Target::Regular { .. } | Target::Missing if endless => Ok(()),
             Target::Regular { .. } | Target::Missing => {
                 let len = std::num::NonZeroU64::new(region.len);
                 rustix::fs::fadvise(fd, region.start, len, Advice::DontNeed).map_err(Into::into)

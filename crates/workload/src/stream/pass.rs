@@ -9,8 +9,8 @@ use super::{EndRules, FileEvents, Notice, OpStream, StreamError};
 pub struct PassEnd {
     /// The pass did nothing: it was the job's last.
     pub job_done: bool,
-    /// Files to be flushed now (`end_fsync`, `fsync_on_close`), in this order; those that are not
-    /// open ([`OpStream::is_open`]) are opened for it and closed again.
+    /// Files to be flushed now (`end_fsync`, `fsync_on_close`; with `end_syncfs` the file systems
+    /// that they are on), in this order; those that are not open ([`OpStream::is_open`]) are opened for it and closed again.
     pub sync_files: Range<u32>,
     /// Offset that logs of operations show for these syncs.
     pub sync_offset: u64,

@@ -375,7 +375,8 @@ impl EndRules {
                 .unwrap_or(0),
             first_pass: true,
             job_done: false,
-            end_sync: pattern.writes && (pattern.end_fsync || pattern.fsync_on_close),
+            end_sync: pattern.writes
+                && (pattern.end_fsync || pattern.fsync_on_close || pattern.end_syncfs),
         }
     }
 }
