@@ -144,7 +144,9 @@ impl Console {
             return;
         }
         for job in spec.jobs.iter().filter(|job| job.clone_index == 0) {
-            self.print(&ferrio_report::headline(&show::headline(job)));
+            if job.engine.does_io() {
+                self.print(&ferrio_report::headline(&show::headline(job)));
+            }
             if job.numjobs > 1 {
                 self.print(banner::CLONES);
             }
@@ -232,6 +234,13 @@ impl Observer for Console {
             failure.code,
             failure.text()
         ));
+    }
+
+    fn announce(&mut self, line: &str) {
+        if self.output.formats.normal {
+            self.end_progress();
+            self.print(&format!("{line}\n"));
+        }
     }
 
     fn terminating(&mut self, signal: i32) {

@@ -173,14 +173,21 @@ _ferrio_names="\
 --kb_base= \
 --unit_base= \
 --hipri \
+--hipri_percentage= \
+--uncached= \
+--nowait= \
+--thp= \
 --fixedbufs \
 --registerfiles \
 --sqthread_poll \
 --sqthread_poll_cpu= \
 --nonvectored= \
---uncached= \
---nowait= \
 --force_async= \
+--stat_type= \
+--cpuload= \
+--cpumode= \
+--cpuchunks= \
+--exit_on_io_done= \
 --userspace_reap \
 --libaio_vectored= \
 "
@@ -191,7 +198,7 @@ declare -gA _ferrio_words=(
     [lockfile]="none exclusive readwrite"
     [rw]="read write trim randread randwrite randtrim rw readwrite randrw trimwrite randtrimwrite"
     [rw_sequencer]="sequential identical"
-    [ioengine]="sync psync libaio io_uring null"
+    [ioengine]="cpuio mmap sync psync vsync pvsync pvsync2 null ftruncate filecreate filestat filedelete dircreate dirstat dirdelete posixaio falloc splice io_uring libaio"
     [io_submit_mode]="inline"
     [random_generator]="tausworthe lfsr tausworthe64"
     [random_distribution]="random zipf pareto normal zoned zoned_abs sequence"
@@ -212,6 +219,8 @@ declare -gA _ferrio_words=(
     [continue_on_error]="none read write io verify all 0 1"
     [kb_base]="1024 1000"
     [unit_base]="0 8 1"
+    [stat_type]="stat lstat statx"
+    [cpumode]="noop qsort"
 )
 
 _ferrio() {

@@ -122,8 +122,8 @@ fn options_that_are_not_built_end_the_run_by_name() {
     }
     fails(
         dir.path(),
-        &["--name=a", "--ioengine=mmap", "--size=4k"],
-        &["mmap"],
+        &["--name=a", "--ioengine=sg", "--size=4k"],
+        &["sg"],
     );
     fails(
         dir.path(),
@@ -504,4 +504,43 @@ fn a_job_that_can_do_nothing_says_so() {
         &["--name=a", "--ioengine=null", "--size=4k", "--nrfiles=0"],
         &["nrfiles"],
     );
+}
+
+/// What is found when files are set up has fio's exit status, and a reason.
+#[test]
+fn refusals_of_the_set_up() {
+    let path = "crates/options/tests/data/options-messages.json";
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let vectors: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut compared = 0;
+    for case in vectors["cases"].as_array().unwrap() {
+        let id = case["id"].as_str().unwrap();
+        if ![
+            "readonly-layout",
+            "size-zero",
+            "need-size",
+            "bad-offset",
+            "bs-too-big",
+            "no-create",
+            "direct-devnull",
+        ]
+        .contains(&id)
+        {
+            continue;
+        }
+        let dir = scratch();
+        let args = case["args"].as_array().unwrap().iter();
+        let mut words = vec!["--output-format=terse", "--eta=never"];
+        words.extend(args.map(|word| word.as_str().unwrap()));
+        let run = run(dir.path(), &words);
+        assert_eq!(
+            i64::from(run.status),
+            case["exit"].as_i64().unwrap(),
+            "{id}: {}",
+            run.stderr
+        );
+        assert!(!run.stderr.is_empty(), "{id}");
+        compared += 1;
+    }
+    assert_eq!(compared, 7);
 }

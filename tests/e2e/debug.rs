@@ -64,7 +64,7 @@ fn values_are_told_while_they_are_read() {
 
 #[test]
 fn one_job_alone() {
-    let run = with("--debug=io,job:2 --ioengine=null --name=first --number_ios=3");
+    let run = with("--debug=io,job:2 --ioengine=null --name=first --size=1m --number_ios=3");
     assert_eq!(lines_of(&run, "io").len(), 8, "{}", run.stderr);
 }
 

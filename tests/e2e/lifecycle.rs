@@ -271,7 +271,7 @@ fn a_worker_that_stands_still_is_named() {
     let worker = workers(child.id(), 1)[0];
     std::thread::sleep(Duration::from_millis(300));
     signal("STOP", worker);
-    std::thread::sleep(Duration::from_millis(1700));
+    std::thread::sleep(Duration::from_millis(3000));
     signal("CONT", worker);
     signal("INT", child.id());
     let run = wait(child).expect(128);

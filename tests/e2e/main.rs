@@ -8,6 +8,8 @@ mod cloud_commands;
 mod conduct;
 mod corpus;
 mod debug;
+mod engine_calls;
+mod engines;
 mod files;
 mod fio_pairs;
 mod fuse;

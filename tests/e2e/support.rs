@@ -184,8 +184,11 @@ impl LoopDevice {
         if path.is_none() {
             skip("no loop device can be set up");
         }
+        let path = path?;
+        // A device that was read-only for its last user stays so.
+        let _ = tool("blockdev", &["--setrw", &path]);
         Some(LoopDevice {
-            path: path?,
+            path,
             image: image.to_path_buf(),
         })
     }

@@ -97,6 +97,14 @@ pub fn flush_block_cache(fd: BorrowedFd<'_>) -> io::Result<()> {
     Err(io::Error::last_os_error())
 }
 
+/// Judges what a transfer call returned.
+pub(crate) fn outcome_of(result: isize, len: u32) -> Outcome {
+    if result < 0 {
+        return Outcome::failed(errno(), len);
+    }
+    Outcome::of(result as i64, len)
+}
+
 /// Performs a sync-type or trim request at once.
 pub(crate) fn run_at_once(request: &Request) -> Outcome {
     let result = match request.kind {
@@ -116,13 +124,15 @@ pub(crate) fn run_at_once(request: &Request) -> Outcome {
         Kind::Trim => discard(request.fd, request.offset, u64::from(request.len)),
         Kind::Read | Kind::Write => unreachable!("data requests are the engine's own"),
     };
+    done_or_errno(result, request)
+}
+
+/// Judges a call that does all or nothing.
+pub(crate) fn done_or_errno(result: i32, request: &Request) -> Outcome {
     if result == 0 {
         Outcome::default()
     } else {
-        Outcome {
-            error: errno(),
-            residual: request.len,
-        }
+        Outcome::failed(errno(), request.len)
     }
 }
 

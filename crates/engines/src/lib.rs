@@ -8,16 +8,30 @@
 //! head of its module.
 
 mod aio_abi;
+mod burn;
 pub mod file_ops;
+mod immediate;
 mod libaio;
+mod mapped;
+pub mod names;
 mod null;
+mod posixaio;
 mod psync;
+mod shape;
+mod spliced;
 mod uring;
+mod vsync;
 
+pub use burn::{Burn, Burner};
+pub use immediate::Immediate;
 pub use libaio::{Libaio, LibaioSettings};
+pub use mapped::{Hint, MapSettings, Mapped, Region};
 pub use null::Null;
-pub use psync::{Psync, Seeking};
+pub use posixaio::PosixAio;
+pub use psync::{Positional, RwFlags, Seeking};
+pub use spliced::Spliced;
 pub use uring::{IoUring, IoUringSettings};
+pub use vsync::Vsync;
 
 use std::os::fd::RawFd;
 
@@ -82,6 +96,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Nothing was transferred, because of this error.
+    fn failed(error: i32, len: u32) -> Outcome {
+        Outcome {
+            error,
+            residual: len,
+        }
+    }
+
     /// Judges a kernel result: a byte count, or a negative error number.
     #[inline(always)]
     fn of(result: i64, len: u32) -> Outcome {
@@ -91,14 +113,8 @@ impl Outcome {
                 residual: len - done,
             },
             // More bytes than asked for cannot be; treat it as the kernel's input/output error.
-            Ok(_) => Outcome {
-                error: libc::EIO,
-                residual: len,
-            },
-            Err(_) => Outcome {
-                error: i32::try_from(-result).unwrap_or(libc::EIO),
-                residual: len,
-            },
+            Ok(_) => Outcome::failed(libc::EIO, len),
+            Err(_) => Outcome::failed(i32::try_from(-result).unwrap_or(libc::EIO), len),
         }
     }
 }
@@ -151,10 +167,31 @@ impl EngineError {
 }
 
 /// What the worker loop must know about an engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Every request completes inside [`Engine::queue`].
     pub synchronous: bool,
+    /// [`Engine::commit`] hands requests over, and its batches count as submissions; without it
+    /// each call of [`Engine::queue`] counts as a submission and a completion of one.
+    pub commits: bool,
+    /// A request is issued when it is handed over by [`Engine::commit`], otherwise when it is
+    /// queued.
+    pub issues_at_commit: bool,
+}
+
+impl Capabilities {
+    /// Requests complete inside the call that takes them.
+    pub const AT_ONCE: Capabilities = Capabilities {
+        synchronous: true,
+        commits: false,
+        issues_at_commit: false,
+    };
+    /// Requests are collected, and handed over in batches.
+    pub const IN_BATCHES: Capabilities = Capabilities {
+        synchronous: false,
+        commits: true,
+        issues_at_commit: true,
+    };
 }
 
 /// Memory of all slots' buffers: slot `i` owns `stride` bytes from `base + i * stride`.
@@ -179,6 +216,14 @@ pub trait Engine {
 
     /// A file of the job was opened (again); called before its first request.
     fn opened(&mut self, _file: u32) {}
+
+    /// A file was closed; called some time after that, before it is opened again.
+    fn closed(&mut self, _file: u32) {}
+
+    /// Microseconds that the job is to pause after each request, where the engine decides it.
+    fn pause_us(&self) -> Option<u64> {
+        None
+    }
 
     /// Offers one request.
     fn queue(&mut self, slot: u32, request: &Request) -> Queued;

@@ -134,7 +134,7 @@ impl Libaio {
 
 impl Engine for Libaio {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { synchronous: false }
+        Capabilities::IN_BATCHES
     }
 
     #[inline]

@@ -30,6 +30,8 @@ impl Engine for Null {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             synchronous: self.synchronous,
+            commits: true,
+            issues_at_commit: !self.synchronous,
         }
     }
 

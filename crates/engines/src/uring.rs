@@ -296,7 +296,7 @@ impl IoUring {
 
 impl Engine for IoUring {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { synchronous: false }
+        Capabilities::IN_BATCHES
     }
 
     fn register_files(&mut self, fds: &[RawFd]) -> Result<(), EngineError> {

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use crate::diag::{Diagnostic, Severity};
 use crate::host::Host;
 use crate::spec::{
-    ClockSource, Data, EngineSpec, ErrorPolicy, FileKind, Hooks, IoUringOptions, JobSpec,
-    LibaioOptions, Pacing, Pattern, Placement, Queue, Reporting, Sizes, SplitEntry, Target, Zone,
+    ClockSource, CpuioOptions, Data, EngineSpec, ErrorPolicy, FileKind, Hooks, IoUringOptions,
+    JobSpec, LibaioOptions, MmapOptions, Pacing, Pattern, Placement, Pvsync2Options, Queue,
+    Reporting, Sizes, SplitEntry, StatCall, Target, Zone,
 };
 use crate::table::{self, Built, Opt, Set};
 use crate::value::{self, Value};
@@ -146,6 +147,10 @@ pub(crate) struct Names {
 pub(crate) struct EngineOptions {
     pub(crate) libaio: LibaioOptions,
     pub(crate) io_uring: IoUringOptions,
+    pub(crate) pvsync2: Pvsync2Options,
+    pub(crate) mmap: MmapOptions,
+    pub(crate) stat_call: StatCall,
+    pub(crate) cpuio: CpuioOptions,
 }
 
 /// Settings that belong to the whole program, whatever job gives them.
@@ -189,6 +194,8 @@ pub(crate) struct Draft {
     pub(crate) prio: u32,
     pub(crate) prioclass: u32,
     pub(crate) priohint: u32,
+    /// `steadystate_check_interval`, the same in all jobs.
+    pub(crate) steady_interval_us: u64,
     pub(crate) program: Program,
 }
 
@@ -198,20 +205,30 @@ impl Draft {
         let mut draft = Draft::blank();
         let mut ignored = Vec::new();
         let mut ctx = Ctx::new(host, true, false, &mut ignored);
-        let engines = table::ENGINE_OPTIONS.iter();
-        for opt in table::JOB_OPTIONS
-            .iter()
-            .chain(engines.filter(|o| o.built == Built::Yes))
-        {
+        draft.set_defaults(table::JOB_OPTIONS.iter().copied(), &mut ctx);
+        draft
+    }
+
+    /// The engine is another one now: its options are at their defaults.
+    pub(crate) fn set_engine(&mut self, name: &str, ctx: &mut Ctx<'_>) {
+        self.engine = name.to_string();
+        self.unbuilt
+            .retain(|option, _| table::find(option).is_some());
+        self.engine_options = EngineOptions::default();
+        let options = table::engine_options(name);
+        self.set_defaults(options.filter(|opt| opt.built == Built::Yes), ctx);
+    }
+
+    fn set_defaults(&mut self, options: impl Iterator<Item = &'static Opt>, ctx: &mut Ctx<'_>) {
+        for opt in options {
             if let Some(default) = opt.default {
                 let value = value::parse(opt, Some(default.as_bytes()), 1024);
                 // A default that does not parse is caught by the table's own test.
                 if let Ok(value) = value {
-                    let _ = store(opt, &value, &mut draft, &mut ctx);
+                    let _ = store(opt, &value, self, ctx);
                 }
             }
         }
-        draft
     }
 
     fn blank() -> Draft {
@@ -241,6 +258,7 @@ impl Draft {
             prio: 0,
             prioclass: 0,
             priohint: 0,
+            steady_interval_us: 0,
             program: Program::default(),
         }
     }

@@ -2,7 +2,10 @@
 //! order, and the checks that go with it.
 
 use crate::draft::{DistributionKind, Draft, ZoneMode, ZonedAmount};
-use crate::spec::{Amount, BlockSize, Direction, Distribution, EngineSpec, SplitEntry, Strided};
+use crate::spec::{
+    Amount, BlockSize, Direction, Distribution, EngineSpec, FileOperation, MmapOptions, SplitEntry,
+    Strided, Think,
+};
 use crate::table;
 
 /// Buffers of one job beyond this are refused: no machine maps that much.
@@ -42,7 +45,7 @@ pub(crate) fn resolve(draft: &mut Draft, rules: &Rules, findings: &mut Findings)
     rates(draft, findings);
     run_time(draft, findings);
     size(draft);
-    caches(draft);
+    caches(draft, findings);
     units(draft);
     distribution(draft);
     size_check(draft, findings);
@@ -69,12 +72,32 @@ fn engine(draft: &mut Draft, findings: &mut Findings) {
     draft.spec.engine = match draft.engine.as_str() {
         "null" => EngineSpec::Null,
         "sync" => EngineSpec::Sync,
+        "psync" => EngineSpec::Psync,
+        "vsync" => EngineSpec::Vsync,
+        "pvsync" => EngineSpec::Pvsync,
+        "pvsync2" => EngineSpec::Pvsync2(options.pvsync2),
         "libaio" => EngineSpec::Libaio(options.libaio),
         "io_uring" => {
             let mut io_uring = options.io_uring;
             // A polling kernel thread works on registered files only.
             io_uring.register_files |= io_uring.sq_poll;
             EngineSpec::IoUring(io_uring)
+        }
+        "posixaio" => EngineSpec::Posixaio,
+        "mmap" => EngineSpec::Mmap(options.mmap),
+        "splice" => EngineSpec::Splice,
+        "falloc" => EngineSpec::Falloc,
+        "ftruncate" => EngineSpec::Ftruncate,
+        "filecreate" => EngineSpec::FileOperation(FileOperation::CreateFile),
+        "filestat" => EngineSpec::FileOperation(FileOperation::StatFile(options.stat_call)),
+        "filedelete" => EngineSpec::FileOperation(FileOperation::DeleteFile),
+        "dircreate" => EngineSpec::FileOperation(FileOperation::CreateDirectory),
+        "dirstat" => EngineSpec::FileOperation(FileOperation::StatDirectory(options.stat_call)),
+        "dirdelete" => EngineSpec::FileOperation(FileOperation::DeleteDirectory),
+        "cpuio" => {
+            let mut cpuio = options.cpuio;
+            cpuio.load_percent = cpuio.load_percent.min(100);
+            EngineSpec::Cpuio(cpuio)
         }
         // Engines that are not built end the run before it starts; psync stands in for them.
         name => {
@@ -84,6 +107,46 @@ fn engine(draft: &mut Draft, findings: &mut Findings) {
             EngineSpec::Psync
         }
     };
+    engine_rules(draft, findings);
+}
+
+/// What engines do to other settings, and what they refuse.
+fn engine_rules(draft: &mut Draft, findings: &mut Findings) {
+    let spec = &mut draft.spec;
+    let name = spec.engine.name();
+    if spec.target.append && !spec.engine.extends() {
+        findings.errors.push(format!(
+            "option 'file_append': the engine {name} cannot make files longer"
+        ));
+    }
+    if spec.target.create_on_open && !spec.engine.extends() {
+        findings.errors.push(format!(
+            "option 'create_on_open': the engine {name} needs files of their full size from the \
+             start"
+        ));
+    }
+    if let EngineSpec::Mmap(MmapOptions { huge_pages: true }) = spec.engine
+        && spec.pattern.writes
+    {
+        findings.remarks.push(
+            "option 'thp': the mapping is private, so what is written never reaches the file"
+                .to_string(),
+        );
+    }
+    if let Some(burner) = spec.engine.burner() {
+        if burner.load_percent == 0 {
+            findings.errors.push(format!(
+                "option 'cpuload': the engine {name} needs it, in per cent of one CPU"
+            ));
+        }
+        // Burns and pauses in turn make up the load.
+        spec.pacing.think = Think {
+            time_us: burner.pause_us(u64::from(burner.chunk_us)),
+            blocks: 1,
+            ..Think::default()
+        };
+        spec.target.nrfiles = 1;
+    }
 }
 
 /// The one sentence about an engine that nobody knows.
@@ -106,6 +169,11 @@ fn readonly(draft: &Draft, rules: &Rules, findings: &mut Findings) {
         findings.errors.push(format!(
             "option 'rw={}' writes or trims, which --readonly forbids",
             pattern.word()
+        ));
+    } else if rules.readonly && draft.spec.engine.always_changes() {
+        findings.errors.push(format!(
+            "option 'ioengine={}' changes its targets whatever 'rw' says, which --readonly forbids",
+            draft.spec.engine.name()
         ));
     }
 }
@@ -311,7 +379,7 @@ fn queue(draft: &mut Draft, findings: &mut Findings) {
     // Overlaps need changes, and more than one operation at a time.
     queue.serialize_overlap &= changes && queue.depth > 1;
     let own_engine = draft.engine == draft.spec.engine.name();
-    if own_engine && queue.depth > 1 && draft.spec.engine.synchronous(queue.depth) {
+    if own_engine && queue.depth > 1 && draft.spec.engine.one_at_a_time() {
         findings.remarks.push(format!(
             "option 'iodepth={}': the engine {} is synchronous, so the queue depth is 1",
             queue.depth,
@@ -375,9 +443,15 @@ fn amount(amount: ZonedAmount) -> Amount {
 }
 
 /// What was just read into the cache must not be thrown out of it.
-fn caches(draft: &mut Draft) {
+fn caches(draft: &mut Draft, findings: &mut Findings) {
     if draft.spec.engine.diskless() {
         // There is nothing to read.
+        draft.spec.target.pre_read = false;
+    } else if draft.spec.target.pre_read && !draft.spec.engine.seekable() {
+        findings.remarks.push(format!(
+            "option 'pre_read' is off: the engine {} cannot seek",
+            draft.spec.engine.name()
+        ));
         draft.spec.target.pre_read = false;
     } else if draft.spec.target.pre_read {
         draft.spec.target.invalidate = false;

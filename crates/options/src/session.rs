@@ -228,8 +228,20 @@ impl<'a> Session<'a> {
     }
 
     /// Jobs that are reported together must show the same percentiles; those of a group leave
-    /// their ramp by the same rule.
+    /// their ramp by the same rule; all look for a steady state equally often.
     fn check_group(&self, draft: &Draft, findings: &mut Findings) {
+        let interval = draft.steady_interval_us;
+        if let Some(other) = self
+            .jobs
+            .iter()
+            .find(|job| job.steady_interval_us != interval)
+        {
+            findings.errors.push(format!(
+                "option 'steadystate_check_interval': {interval} us here and {} us in job '{}', \
+                 but it must be the same in all jobs",
+                other.steady_interval_us, other.spec.name
+            ));
+        }
         let ramp = draft.spec.pacing.ramp_bytes;
         let mut group = self
             .jobs

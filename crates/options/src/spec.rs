@@ -3,11 +3,17 @@
 //! Everything here is plain data. Nothing later looks at option text again, except to show it
 //! (the recorded options of a JSON report).
 
+mod engine;
+
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::file_list::FileList;
+pub use engine::{
+    CpuMode, CpuioOptions, EngineSpec, FileOperation, IoUringOptions, LibaioOptions, MmapOptions,
+    Pvsync2Options, StatCall,
+};
 
 /// The three data directions, in the order of every per-direction array: read, write, trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -201,6 +207,21 @@ pub struct JobSpec {
     /// Recorded options of this job (without the globals), for the JSON report: primary name and
     /// text as given (empty for a bare flag), in order of parsing.
     pub recorded: Vec<(String, String)>,
+}
+
+impl JobSpec {
+    /// The line that stands for the headline of a job that burns CPU time.
+    pub fn burn_line(&self) -> Option<String> {
+        let burner = self.engine.burner()?;
+        Some(format!(
+            "{} ({}): ioengine={}, cpuload={}, cpucycle={}",
+            self.name,
+            burner.mode.word(),
+            self.engine.name(),
+            burner.load_percent,
+            burner.chunk_us
+        ))
+    }
 }
 
 /// Scope of `exitall` and `exitall_on_error`.
@@ -722,82 +743,6 @@ pub struct Queue {
     pub complete_max: u32,
     /// `serialize_overlap` as adjusted.
     pub serialize_overlap: bool,
-}
-
-/// The engine and its options.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum EngineSpec {
-    /// No I/O.
-    Null,
-    /// `pread`/`pwrite`.
-    Psync,
-    /// `lseek` and `read`/`write`.
-    Sync,
-    /// Kernel asynchronous I/O.
-    Libaio(LibaioOptions),
-    /// io_uring.
-    IoUring(IoUringOptions),
-}
-
-impl EngineSpec {
-    /// The engine's name as reports print it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            EngineSpec::Null => "null",
-            EngineSpec::Psync => "psync",
-            EngineSpec::Sync => "sync",
-            EngineSpec::Libaio(_) => "libaio",
-            EngineSpec::IoUring(_) => "io_uring",
-        }
-    }
-
-    /// Files are names only: nothing is created, opened or laid out.
-    pub fn diskless(&self) -> bool {
-        matches!(self, EngineSpec::Null)
-    }
-
-    /// Every operation completes inside the call that issues it.
-    pub fn synchronous(&self, depth: u32) -> bool {
-        match self {
-            EngineSpec::Null => depth == 1,
-            EngineSpec::Psync | EngineSpec::Sync => true,
-            EngineSpec::Libaio(_) | EngineSpec::IoUring(_) => false,
-        }
-    }
-}
-
-/// Options of the libaio engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LibaioOptions {
-    /// `userspace_reap`.
-    pub userspace_reap: bool,
-    /// `nowait`.
-    pub nowait: bool,
-    /// `libaio_vectored`.
-    pub vectored: bool,
-}
-
-/// Options of the io_uring engine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IoUringOptions {
-    /// `hipri`: polled completions.
-    pub hipri: bool,
-    /// `fixedbufs`: registered buffers.
-    pub fixed_buffers: bool,
-    /// `registerfiles` (forced by `sqthread_poll`).
-    pub register_files: bool,
-    /// `sqthread_poll`.
-    pub sq_poll: bool,
-    /// `sqthread_poll_cpu`.
-    pub sq_poll_cpu: Option<u32>,
-    /// `nonvectored`: `None` probes.
-    pub nonvectored: Option<bool>,
-    /// `uncached`.
-    pub uncached: bool,
-    /// `nowait`.
-    pub nowait: bool,
-    /// `force_async`: every N-th operation; 0 is off.
-    pub force_async: u32,
 }
 
 /// What the buffers hold.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{FakeHost, errors, parse_line, parse_words, run_of, run_of_file, status};
-use ferrio_options::EngineSpec;
+use ferrio_options::{EngineSpec, Outcome};
 
 #[test]
 fn a_usual_benchmark() {
@@ -100,9 +100,46 @@ fn options_of_another_engine_are_forgotten() {
         EngineSpec::IoUring(options) => assert!(!options.hipri && options.nonvectored.is_none()),
         ref other => panic!("{other:?}"),
     }
+    let run = run_of(parse_line(
+        "--name=a --ioengine=pvsync2 --hipri --hipri_percentage=30 --name=b --ioengine=pvsync2",
+        &FakeHost::default(),
+    ));
+    match (&run.jobs[0].engine, &run.jobs[1].engine) {
+        (EngineSpec::Pvsync2(first), EngineSpec::Pvsync2(second)) => {
+            assert!(first.hipri && first.hipri_percent == 30);
+            assert!(!second.hipri && second.hipri_percent == 100);
+        }
+        other => panic!("{other:?}"),
+    }
     let parsed = parse_line(
-        "--name=a --ioengine=pvsync2 --hipri --size=1m",
+        "--name=a --ioengine=libaio --cmdprio_percentage=5 --size=1m",
         &FakeHost::default(),
     );
-    assert!(errors(&parsed)[0].contains("'hipri'"));
+    assert!(errors(&parsed)[0].contains("cmdprio_percentage"));
+}
+
+fn required(engine: &str) -> &'static str {
+    if engine == "cpuio" {
+        " --cpuload=50"
+    } else {
+        ""
+    }
+}
+
+/// What `--enghelp` lists can be used, and reports call it by that name.
+#[test]
+fn every_listed_engine_is_one() {
+    let parsed = parse_line("--enghelp", &FakeHost::default());
+    let Outcome::Exit { stdout, .. } = &parsed.outcome else {
+        panic!("{parsed:?}");
+    };
+    let names: Vec<&str> = stdout.lines().skip(1).map(str::trim).collect();
+    assert!(names.len() >= 20, "{names:?}");
+    for name in names {
+        let run = run_of(parse_line(
+            &format!("--name=a --ioengine={name} --size=1m{}", required(name)),
+            &FakeHost::default(),
+        ));
+        assert_eq!(run.jobs[0].engine.name(), name);
+    }
 }

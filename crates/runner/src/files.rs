@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use ferrio_device::{DeviceNumber, System, Target, examine};
-use ferrio_options::{FileKind, JobSpec, Memory};
+use ferrio_options::{FileKind, FileOperation, JobSpec, Memory};
 use ferrio_workload::content::Content;
 use ferrio_workload::geometry::{self, Plan};
 use ferrio_workload::seeds::Seeds;
@@ -52,10 +52,11 @@ pub trait PrepareEvents {
 /// # Errors
 /// One line that says what was found, and what overrides it where something does.
 pub fn guard(system: &System, job: &JobSpec) -> Result<(), String> {
-    if job.engine.diskless() {
+    if job.engine.ignores_files() {
         return Ok(());
     }
-    let writes = job.pattern.writes || job.pattern.trims;
+    let changes = job.engine.always_changes();
+    let writes = job.pattern.writes || job.pattern.trims || changes;
     if let Memory::SharedFile(path) = &job.data.memory
         && let Ok(Target::Block(device)) = examine(path)
         && let Some(found) = ferrio_device::occupant(system, path, device)
@@ -111,15 +112,16 @@ pub fn prepare(
 ) -> Result<Prepared, Failure> {
     let mut content = Content::with_seeds(job, seeds);
     if job.engine.diskless() {
-        let sizes = vec![
-            TargetSize {
-                regular: true,
-                size: RealSize::Unlimited
-            };
-            job.target.files.len()
-        ];
+        let size = TargetSize {
+            regular: true,
+            size: nominal_size(job),
+        };
+        let sizes = vec![size; job.target.files.len()];
         let plan = plan(job, seeds, &sizes)?;
-        let targets = vec![Target::Missing; sizes.len()];
+        let targets = match job.engine.file_operation() {
+            Some(operation) => look_at_names(job, operation, rules.readonly)?,
+            None => vec![Target::Missing; sizes.len()],
+        };
         return Ok(Prepared {
             plan,
             targets,
@@ -144,6 +146,9 @@ pub fn prepare(
     let mut sizes = Vec::new();
     for (index, path) in job.target.files.iter().enumerate() {
         let target = look_at(path, job.target.kind(index))?;
+        if job.engine.file_operation().is_some() {
+            must_be_file(path, target)?;
+        }
         let size = size_of(path, target)?;
         tracing::debug!(target: "file", "{} is {target:?}, {size:?}", path.display());
         sizes.push(size);
@@ -173,6 +178,73 @@ pub fn prepare(
         targets,
         content,
     })
+}
+
+/// Size of files that are names only: a block for one operation, or as much as is asked for.
+fn nominal_size(job: &JobSpec) -> RealSize {
+    match job.engine.file_operation() {
+        Some(FileOperation::StatDirectory(_)) | None => RealSize::Unlimited,
+        Some(_) => RealSize::Bytes(job.pattern.min_block_all),
+    }
+}
+
+/// What the names of such files lead to now. Directories that are to be looked at or removed are
+/// made, mode 0700 less the umask.
+fn look_at_names(
+    job: &JobSpec,
+    operation: FileOperation,
+    readonly: bool,
+) -> Result<Vec<Target>, Failure> {
+    let mut targets = Vec::with_capacity(job.target.files.len());
+    for path in &job.target.files {
+        let shown = path.display();
+        if !operation.on_directories() {
+            let target = look_at(path, FileKind::Found)?;
+            must_be_file(path, target)?;
+            targets.push(target);
+            continue;
+        }
+        let target =
+            examine(path).map_err(|error| failure!(code_of(&error), format!("stat({shown})")))?;
+        match target {
+            Target::Missing if operation.needs_directories() && readonly => {
+                return Err(failure!(libc::EROFS, "mkdir").advise(format!(
+                    "the directory {shown} is missing, and --readonly forbids making it"
+                )));
+            }
+            Target::Missing if operation.needs_directories() => make_directory(path)?,
+            Target::Missing | Target::Directory => {}
+            _ => {
+                return Err(failure!(libc::ENOTDIR, format!("stat({shown})"))
+                    .advise(format!("{shown} is no directory")));
+            }
+        }
+        targets.push(target);
+    }
+    Ok(targets)
+}
+
+fn make_directory(path: &Path) -> Result<(), Failure> {
+    let made = fs::DirBuilder::new().mode(0o700).create(path);
+    made.map_err(|error| {
+        failure!(code_of(&error), "mkdir").advise(format!(
+            "the directory {} could not be created",
+            path.display()
+        ))
+    })
+}
+
+/// Operations on names are for regular files.
+fn must_be_file(path: &Path, target: Target) -> Result<(), Failure> {
+    let shown = path.display();
+    match target {
+        Target::Regular { .. } | Target::Missing => Ok(()),
+        _ => Err(
+            failure!(libc::EINVAL, format!("open({shown})")).advise(format!(
+                "{shown} is no regular file: this engine works on files only"
+            )),
+        ),
+    }
 }
 
 fn plan(job: &JobSpec, seeds: &Seeds, sizes: &[TargetSize]) -> Result<Plan, Failure> {

@@ -90,9 +90,10 @@ pub fn lay_out(
     Ok(true)
 }
 
-/// Content is needed where it will be read, or was asked for.
+/// Content is needed where it will be read, was asked for, or must be there to be written over.
 fn needs_content(job: &JobSpec) -> bool {
-    job.pattern.reads || (job.pattern.writes && job.target.overwrite && !job.target.append)
+    let overwrites = job.target.overwrite && !job.target.append || !job.engine.extends();
+    job.pattern.reads || (job.pattern.writes && overwrites)
 }
 
 /// Returns the size reached. A file that was made or may have been extended is noted in

@@ -204,6 +204,15 @@ impl WorkerStats {
         self.distribution[distribution_slot(bucket, ns)].add(1);
     }
 
+    /// Records a completion latency that an engine has measured in its own way: moments, and the
+    /// histogram if kept. The distribution of the job's operations leaves it out, as in fio.
+    pub fn record_own_clat(&self, direction: usize, ns: u64, histogram: bool) {
+        self.directions[direction].clat.record(ns);
+        if histogram {
+            self.clat_histograms[direction].count(bucket_of(ns));
+        }
+    }
+
     /// Records one submission latency.
     #[inline(always)]
     pub fn record_slat(&self, direction: usize, ns: u64, histogram: bool) {

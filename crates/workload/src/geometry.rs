@@ -181,7 +181,8 @@ fn real_sizes(job: &JobSpec, sizes: &[TargetSize], size: u64) -> Result<Vec<u64>
     });
     let sum = known.clone().fold(0_u64, u64::saturating_add);
     let says_nothing = sum == 0 || sum == u64::MAX;
-    if says_nothing && size == 0 && job.target.filesize.is_none() && !job.engine.diskless() {
+    let needed = job.engine.does_io() && job.target.filesize.is_none();
+    if says_nothing && size == 0 && needed {
         return Err(GeometryError::NeedsSize {
             job: job.name.clone(),
         });

@@ -62,6 +62,7 @@ mod vector_tests;
 mod zones;
 
 pub use rate::RateSchedule;
+pub use rng::Taus32;
 pub use stream::{
     FileEvents, Next, Notice, Op, OpKind, OpStream, PassEnd, StreamError, random_map_bytes,
 };

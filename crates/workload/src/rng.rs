@@ -14,13 +14,13 @@ const WARM_UP_DRAWS: u32 = 6;
 
 /// Three-word generator with 32-bit outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Taus32 {
+pub struct Taus32 {
     s: [u32; 3],
 }
 
 impl Taus32 {
     /// Seeds the generator. Only the low 32 bits of a master seed count.
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         #[allow(clippy::cast_possible_truncation)]
         let seed = seed as u32;
         let mut previous = 53_u32;
@@ -61,7 +61,7 @@ impl Taus32 {
 
     /// Uniform in 1..=100: the draw behind every percentage.
     #[inline(always)]
-    pub(crate) fn percent(&mut self) -> u32 {
+    pub fn percent(&mut self) -> u32 {
         // 100 times an output has less than 53 bits, so the integer product is the exact one.
         1 + ((u64::from(self.next()) * 100) >> 32) as u32
     }

@@ -2,6 +2,7 @@
 
 use super::{Kind, Opt, Set, word};
 use crate::draft::{Ctx, Draft};
+use crate::spec::{CpuMode, StatCall};
 use crate::value::{Value, split};
 
 /// An engine that the option table knows.
@@ -20,39 +21,41 @@ const fn unbuilt(name: &'static str) -> Engine {
     Engine { name, built: false }
 }
 
-/// All engines.
+/// All engines, in the order of `--enghelp`.
 pub(crate) static ENGINES: &[Engine] = &[
+    built("cpuio"),
+    built("mmap"),
     built("sync"),
     built("psync"),
-    unbuilt("vsync"),
-    unbuilt("pvsync"),
-    unbuilt("pvsync2"),
-    built("libaio"),
+    built("vsync"),
+    built("pvsync"),
+    built("pvsync2"),
+    built("null"),
+    unbuilt("net"),
+    unbuilt("netsplice"),
+    built("ftruncate"),
+    built("filecreate"),
+    built("filestat"),
+    built("filedelete"),
+    built("dircreate"),
+    built("dirstat"),
+    built("dirdelete"),
+    unbuilt("exec"),
+    unbuilt("page_fault"),
+    built("posixaio"),
+    built("falloc"),
+    unbuilt("e4defrag"),
+    built("splice"),
+    unbuilt("mtd"),
+    unbuilt("sg"),
     built("io_uring"),
     unbuilt("io_uring_cmd"),
-    unbuilt("posixaio"),
+    built("libaio"),
     unbuilt("solarisaio"),
     unbuilt("windowsaio"),
     unbuilt("rbd"),
     unbuilt("rados"),
-    unbuilt("mmap"),
-    unbuilt("splice"),
-    unbuilt("netsplice"),
-    unbuilt("sg"),
-    built("null"),
-    unbuilt("net"),
-    unbuilt("cpuio"),
-    unbuilt("exec"),
     unbuilt("rdma"),
-    unbuilt("e4defrag"),
-    unbuilt("falloc"),
-    unbuilt("ftruncate"),
-    unbuilt("filecreate"),
-    unbuilt("filestat"),
-    unbuilt("filedelete"),
-    unbuilt("dircreate"),
-    unbuilt("dirstat"),
-    unbuilt("dirdelete"),
     unbuilt("gfapi"),
     unbuilt("gfapi_async"),
     unbuilt("libhdfs"),
@@ -61,8 +64,6 @@ pub(crate) static ENGINES: &[Engine] = &[
     unbuilt("ime_aio"),
     unbuilt("dev-dax"),
     unbuilt("libpmem"),
-    unbuilt("page_fault"),
-    unbuilt("mtd"),
     unbuilt("http"),
     unbuilt("nbd"),
     unbuilt("dfs"),
@@ -193,7 +194,8 @@ static RDMA: &[Opt] = &[
 static PVSYNC2: &[Opt] = &[
     Opt::new("hipri", Kind::Flag, "Polled I/O flag on each call")
         .at("I/O engines", "")
-        .engines(&["pvsync2"]),
+        .engines(&["pvsync2"])
+        .sets(Set::Switch(|d| &mut d.engine_options.pvsync2.hipri)),
     Opt::new(
         "hipri_percentage",
         Kind::Int,
@@ -202,17 +204,20 @@ static PVSYNC2: &[Opt] = &[
     .at("I/O engines", "")
     .default("100")
     .range(0, 100)
-    .engines(&["pvsync2"]),
+    .engines(&["pvsync2"])
+    .sets(Set::U32(|d| &mut d.engine_options.pvsync2.hipri_percent)),
     Opt::new(
         "uncached",
         Kind::Int,
         "Buffered I/O that leaves no pages in the cache",
     )
     .at("I/O engines", "")
-    .engines(&["pvsync2"]),
+    .engines(&["pvsync2"])
+    .sets(Set::Switch(|d| &mut d.engine_options.pvsync2.uncached)),
     Opt::new("nowait", Kind::Bool, "Fail instead of blocking")
         .at("I/O engines", "")
-        .engines(&["pvsync2"]),
+        .engines(&["pvsync2"])
+        .sets(Set::Switch(|d| &mut d.engine_options.pvsync2.nowait)),
 ];
 
 static NBD: &[Opt] = &[Opt::new("uri", Kind::Text, "Address of the NBD export")
@@ -285,7 +290,8 @@ static MMAP: &[Opt] = &[Opt::new(
     "Advise transparent huge pages on the mapping",
 )
 .at("I/O engines", "mmap I/O engine")
-.engines(&["mmap"])];
+.engines(&["mmap"])
+.sets(Set::Switch(|d| &mut d.engine_options.mmap.huge_pages))];
 
 static GFAPI: &[Opt] = &[
     Opt::new("volume", Kind::Text, "Gluster volume")
@@ -844,7 +850,8 @@ static FILESTAT: &[Opt] = &[
             word("statx", "statx"),
         ])
         .default("stat")
-        .engines(&["filestat", "dirstat"]),
+        .engines(&["filestat", "dirstat"])
+        .sets(Set::Run(stat_type)),
 ];
 
 static CPUIO: &[Opt] = &[
@@ -854,17 +861,20 @@ static CPUIO: &[Opt] = &[
         "Percentage of one CPU to burn (required)",
     )
     .at("I/O engines", "")
-    .engines(&["cpuio"]),
+    .engines(&["cpuio"])
+    .sets(Set::U32(|d| &mut d.engine_options.cpuio.load_percent)),
     Opt::new("cpumode", Kind::Word, "Kind of load")
         .at("I/O engines", "")
         .words(&[word("noop", "busy loop"), word("qsort", "sorting")])
         .default("noop")
-        .engines(&["cpuio"]),
+        .engines(&["cpuio"])
+        .sets(Set::Run(cpu_mode)),
     Opt::new("cpuchunks", Kind::Int, "Length of a burn in usec")
         .at("I/O engines", "")
         .default("50000")
         .parent("cpuload")
-        .engines(&["cpuio"]),
+        .engines(&["cpuio"])
+        .sets(Set::U32(|d| &mut d.engine_options.cpuio.chunk_us)),
     Opt::new(
         "exit_on_io_done",
         Kind::Bool,
@@ -872,7 +882,8 @@ static CPUIO: &[Opt] = &[
     )
     .at("I/O engines", "")
     .default("0")
-    .engines(&["cpuio"]),
+    .engines(&["cpuio"])
+    .sets(Set::Run(exits_with_io)),
 ];
 
 static RBD: &[Opt] = &[
@@ -994,6 +1005,28 @@ fn sq_poll_cpu(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), 
 fn nonvectored(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
     let number = (value.number() as u32).cast_signed();
     draft.engine_options.io_uring.nonvectored = if number < 0 { None } else { Some(number != 0) };
+    Ok(())
+}
+
+fn stat_type(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.engine_options.stat_call = match value {
+        Value::Word(1, _) => StatCall::Lstat,
+        Value::Word(2, _) => StatCall::Statx,
+        _ => StatCall::Stat,
+    };
+    Ok(())
+}
+
+fn cpu_mode(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.engine_options.cpuio.mode = match value {
+        Value::Word(1, _) => CpuMode::Sort,
+        _ => CpuMode::Spin,
+    };
+    Ok(())
+}
+
+/// Jobs that do no I/O end with the last one that does, as fio's do, whatever this says.
+fn exits_with_io(_: &mut Draft, _: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
     Ok(())
 }
 

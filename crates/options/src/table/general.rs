@@ -1,7 +1,7 @@
 //! Names, engine and queue, groups, credentials, units.
 
 use super::{Kind, Opt, Set, engines, nothing, unbuilt_word, word};
-use crate::draft::{Ctx, Draft, EngineOptions};
+use crate::draft::{Ctx, Draft};
 use crate::host::PathKind;
 use crate::spec::ExitWhat;
 use crate::value::Value;
@@ -291,11 +291,7 @@ fn engine(draft: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), Str
         ctx.mark_unbuilt();
     }
     if draft.engine != name {
-        draft.engine = name.to_string();
-        draft
-            .unbuilt
-            .retain(|option, _| super::find(option).is_some());
-        draft.engine_options = EngineOptions::default();
+        draft.set_engine(name, ctx);
     }
     Ok(())
 }

@@ -311,6 +311,7 @@ pub(super) static FLOW: &[Opt] = &[
     .at("General", "Runtime")
     .default("1")
     .parent("steadystate")
+    .checks(steadystate_check_interval)
     .unless(&["steadystate_duration"]),
 ];
 
@@ -350,6 +351,15 @@ fn steadystate(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), 
         },
         _ => time_us(limit, TimeUnit::Microseconds).map(|_| ()),
     }
+}
+
+fn steadystate_check_interval(
+    draft: &mut Draft,
+    value: &Value,
+    _: &mut Ctx<'_>,
+) -> Result<(), String> {
+    draft.steady_interval_us = value.number();
+    Ok(())
 }
 
 /// Shown by reports; without a latency target nothing else reads it.

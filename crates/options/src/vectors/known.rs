@@ -147,7 +147,6 @@ pub(super) static EFFECTIVE: Known = &[
 
 /// Cases of `options-messages.json`.
 pub(super) static MESSAGES: Known = &[
-    ("steady state is not built and off here", &["ss-conflict"]),
     (
         "options are judged by the engine that the job ends up with",
         &["syncfs-engine"],

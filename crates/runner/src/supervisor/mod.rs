@@ -63,6 +63,8 @@ pub trait Observer {
     fn notice(&mut self, text: &str);
     /// A job ended with an error: process id, code, text of the error line.
     fn job_failed(&mut self, pid: u32, failure: &Failure);
+    /// What a job without headline does; a line of its own, once it is set up.
+    fn announce(&mut self, line: &str);
     /// A signal ends the run.
     fn terminating(&mut self, signal: i32);
     /// Time for a progress line.
@@ -369,6 +371,7 @@ impl Supervisor<'_> {
             self.wait();
             self.take_messages();
             self.reap();
+            self.end_company();
             self.look_for_status_file();
             let now = self.common.clock.now_ns();
             self.sample(now);
@@ -531,6 +534,9 @@ impl Supervisor<'_> {
         match message {
             FromWorker::Ready { pid } => {
                 self.jobs[index].pid_shown = pid;
+                if let Some(line) = self.jobs[index].spec.burn_line() {
+                    self.observer.announce(&line);
+                }
                 self.jobs[index].phase = Phase::Ready;
             }
             FromWorker::Failed(failure) => self.job_failed(index, failure),
@@ -635,6 +641,19 @@ impl Supervisor<'_> {
             if other != index && in_scope {
                 job.terminate(now);
             }
+        }
+    }
+
+    /// Jobs that do no I/O run beside others: the last of those takes them along.
+    fn end_company(&mut self) {
+        let does_io = |job: &&Job<'_>| job.spec.engine.does_io();
+        let mut others = self.jobs.iter().filter(does_io).peekable();
+        if others.peek().is_none() || others.any(|job| job.phase != Phase::Ended) {
+            return;
+        }
+        let now = self.common.clock.now_ns();
+        for job in self.jobs.iter_mut().filter(|job| job.phase != Phase::Ended) {
+            job.terminate(now);
         }
     }
 

@@ -60,7 +60,7 @@ impl Supervisor<'_> {
             Fork::Child => {
                 leave_streams(false);
                 for job in self.jobs.iter().skip(first) {
-                    if !job.spec.engine.diskless() {
+                    if !job.spec.engine.ignores_files() {
                         look(job.spec);
                     }
                     let _ = theirs.write_all(&[1]);

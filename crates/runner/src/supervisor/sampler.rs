@@ -89,7 +89,7 @@ impl Sampler {
 
     fn sample(&mut self, now_ns: u64, job: &JobSpec, page: &WorkerPage) {
         let show = &job.reporting;
-        if !show.stats {
+        if !show.stats || !job.engine.measured() {
             return;
         }
         let (bw_ns, iops_ns) = (

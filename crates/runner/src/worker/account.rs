@@ -205,9 +205,9 @@ impl<E: Engine> IoLoop<'_, E> {
             }
         }
         let tolerated = continues && listed;
-        let label = match (op.kind, &self.job.engine) {
-            (OpKind::Trim, _) => "td_io_queue",
-            (_, EngineSpec::Psync | EngineSpec::Sync) if tolerated => "xfer",
+        let label = match op.kind {
+            OpKind::Trim => "td_io_queue",
+            _ if tolerated => self.job.engine.failure_label(),
             _ => "io_u error",
         };
         let mut failure = failure!(code, label);
@@ -249,7 +249,6 @@ impl<E: Engine> IoLoop<'_, E> {
     /// What an error of an I/O most likely means.
     fn advice(&self, op: &Op, code: i32) -> String {
         let name = self.name_of(op.file);
-        let hipri = matches!(&self.job.engine, EngineSpec::IoUring(options) if options.hipri);
         match code {
             libc::EINVAL if self.job.target.direct => format!(
                 "a direct I/O was refused: block sizes, offsets and iomem_align must be \
@@ -257,11 +256,23 @@ impl<E: Engine> IoLoop<'_, E> {
                  file system must support direct I/O; bs={} here",
                 op.len
             ),
-            libc::EOPNOTSUPP if hipri => {
+            libc::EOPNOTSUPP if self.job.engine.polls_device() => {
                 format!("hipri=1 needs a device with polling queues; {name} has none")
             }
             libc::ENOTTY | libc::EOPNOTSUPP if op.kind == OpKind::Trim => {
                 format!("{name} cannot trim: it is no block device, or one without discard")
+            }
+            libc::EOPNOTSUPP if self.job.engine.flags_calls() => format!(
+                "nowait=1 or uncached=1 is not supported by this kernel or the file system of {name}"
+            ),
+            libc::EAGAIN if self.job.engine.flags_calls() => format!(
+                "nowait=1, and the request to {name} would have had to wait; \
+                 ignore_error=EAGAIN lets the job go on"
+            ),
+            libc::EINVAL
+                if self.job.engine == EngineSpec::Ftruncate && op.kind != OpKind::Write =>
+            {
+                "the engine ftruncate knows writes and flushes only".into()
             }
             libc::EFBIG => {
                 format!("{name} reached the limit of file sizes (ulimit -f, or the file system's)")

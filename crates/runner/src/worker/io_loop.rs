@@ -7,14 +7,14 @@
 
 use std::collections::VecDeque;
 
-use ferrio_engines::{Completion, Engine, Kind, Outcome, Queued, Request};
+use ferrio_engines::{Capabilities, Completion, Engine, Kind, Outcome, Queued, Request};
 use ferrio_options::{ErrorPolicy, JobSpec};
 use ferrio_stats::live::WorkerStats;
 use ferrio_workload::content::Content;
 use ferrio_workload::{Next, Op, OpKind, OpStream};
 
 use super::pacing::Pacer;
-use super::table::FileTable;
+use super::table::{FileChange, FileTable};
 use crate::clock::Clock;
 use crate::link::Failure;
 use crate::memory::BufferMemory;
@@ -45,6 +45,28 @@ pub(super) struct Measure {
     pub(super) lat_histogram: bool,
     /// Any time stamp is needed per operation.
     pub(super) stamps: bool,
+    /// Operations are stamped as issued when the engine hands them over.
+    pub(super) stamps_commits: bool,
+}
+
+impl Measure {
+    pub(super) fn new(job: &JobSpec, capabilities: Capabilities) -> Self {
+        let show = &job.reporting;
+        let measured = job.engine.measured();
+        let slat = show.slat && measured && !job.engine.synchronous(job.queue.depth);
+        let (clat, lat) = (show.clat && measured, show.lat && measured);
+        let stamps = slat || clat || lat;
+        Measure {
+            slat: slat && show.stats,
+            clat: clat && show.stats,
+            lat: lat && show.stats,
+            slat_histogram: show.slat_percentiles,
+            clat_histogram: show.clat_percentiles,
+            lat_histogram: show.lat_percentiles,
+            stamps,
+            stamps_commits: stamps && capabilities.issues_at_commit,
+        }
+    }
 }
 
 /// Queue limits, normalised.
@@ -178,8 +200,8 @@ impl<E: Engine> IoLoop<'_, E> {
         if self.fills_writes && op.kind == OpKind::Write {
             self.fill(index);
         }
-        if !self.files.newly_opened.is_empty() {
-            self.tell_opened();
+        if !self.files.changes.is_empty() {
+            self.tell_changes();
         }
     }
 
@@ -194,7 +216,7 @@ impl<E: Engine> IoLoop<'_, E> {
         };
         let buffer = self.memory.slice(index, slot.op.len as usize);
         self.content.before_write(buffer, slot.op.offset, stamp);
-        if self.synchronous && self.measure.stamps {
+        if self.measure.stamps && !self.measure.stamps_commits {
             slot.issue_ns = self.clock.now_ns();
         }
     }
@@ -234,6 +256,9 @@ impl<E: Engine> IoLoop<'_, E> {
             }
             Queued::Queued => {
                 self.count_issue(index, true);
+                if self.counts_calls {
+                    self.issued_by_queue(index);
+                }
                 self.outstanding += 1;
                 self.uncommitted += 1;
                 if self.uncommitted >= self.limits.batch {
@@ -470,9 +495,26 @@ impl<E: Engine> IoLoop<'_, E> {
     }
 
     #[cold]
-    fn tell_opened(&mut self) {
-        for file in self.files.newly_opened.drain(..) {
-            self.engine.opened(file);
+    fn tell_changes(&mut self) {
+        for change in self.files.changes.drain(..) {
+            match change {
+                FileChange::Opened(file) => self.engine.opened(file),
+                FileChange::Closed(file) => self.engine.closed(file),
+            }
+        }
+    }
+
+    /// An engine that hands nothing over later has issued what it queued.
+    #[cold]
+    fn issued_by_queue(&mut self, index: u32) {
+        self.stats.record_submit(1);
+        self.stats.record_complete(1);
+        let slot = &self.slots[index as usize];
+        let direction = slot.op.kind as usize;
+        if self.measure.slat && direction < 3 {
+            let slat = slot.issue_ns.saturating_sub(slot.start_ns);
+            self.stats
+                .record_slat(direction, slat, self.measure.slat_histogram);
         }
     }
 }
@@ -490,7 +532,7 @@ impl SubmitStamp<'_> {
     #[inline(always)]
     fn submitted(&mut self, batch: &[u32]) {
         self.stats.record_submit(batch.len() as u32);
-        if !self.measure.stamps {
+        if !self.measure.stamps_commits {
             return;
         }
         let now = self.clock.now_ns();

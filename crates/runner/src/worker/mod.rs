@@ -6,17 +6,17 @@ mod io_loop;
 pub(crate) mod locks;
 mod pacing;
 mod place;
+mod start;
 mod table;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-use ferrio_engines::{
-    Engine, EngineError, IoUring, IoUringSettings, Libaio, LibaioSettings, Null, Psync, Seeking,
-};
-use ferrio_options::{DebugSpec, EngineSpec, FileLock, JobSpec};
+use ferrio_engines::Engine;
+use ferrio_options::{DebugSpec, FileLock, JobSpec};
 use ferrio_workload::seeds::Seeds;
 use ferrio_workload::{Op, OpKind, OpStream};
 use tracing::subscriber::NoSubscriber;
@@ -170,56 +170,16 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         clock,
         readonly: rules.readonly,
         link,
-        locks,
-        locked,
+        locks: Cell::new(locks),
+        locked: Cell::new(locked),
         ramp_group,
         debug,
     };
-    if job.target.files.is_empty() {
+    if job.target.files.is_empty() && !job.engine.ignores_files() {
         return set.without_files();
     }
     let memory = set.buffers()?;
-    let depth = job.queue.depth;
-    let engine_failure = |error: EngineError| {
-        failure!(error.code, error.label).advise(if error.advice.is_empty() {
-            format!("the engine {} could not be started", job.engine.name())
-        } else {
-            error.advice.clone()
-        })
-    };
-    match &job.engine {
-        EngineSpec::Null => set.run(Null::new(depth), memory),
-        EngineSpec::Psync => set.run(Psync, memory),
-        EngineSpec::Sync => set.run(Seeking::default(), memory),
-        EngineSpec::Libaio(options) => {
-            let settings = LibaioSettings {
-                nowait: options.nowait,
-                vectored: options.vectored,
-                polling: job.queue.complete_min == 0,
-            };
-            set.run(
-                Libaio::new(depth, settings).map_err(engine_failure)?,
-                memory,
-            )
-        }
-        EngineSpec::IoUring(options) => {
-            let settings = IoUringSettings {
-                hipri: options.hipri,
-                fixed_buffers: options.fixed_buffers,
-                register_files: options.register_files || options.sq_poll,
-                sq_poll: options.sq_poll,
-                sq_poll_cpu: options.sq_poll_cpu,
-                nonvectored: options.nonvectored,
-                uncached: options.uncached && !job.target.direct,
-                nowait: options.nowait,
-                force_async: options.force_async,
-                io_priority: job.placement.io_priority.unwrap_or(0) as u16,
-            };
-            // SAFETY: `IoLoop` drops its engine before its memory.
-            let engine = unsafe { IoUring::new(depth, settings, memory.buffers()) };
-            set.run(engine.map_err(engine_failure)?, memory)
-        }
-    }
+    set.start(memory)
 }
 
 /// What set-up works with.
@@ -231,8 +191,9 @@ struct SetUp<'a> {
     clock: Clock,
     readonly: bool,
     link: UnixStream,
-    locks: Option<FileLocks>,
-    locked: Option<LockedMemory>,
+    /// Taken by the loop.
+    locks: Cell<Option<FileLocks>>,
+    locked: Cell<Option<LockedMemory>>,
     ramp_group: Vec<PageRef>,
     debug: &'a DebugSpec,
 }
@@ -262,10 +223,15 @@ impl SetUp<'_> {
         Ok(())
     }
 
+    fn moves_data(&self) -> bool {
+        let job = self.job;
+        job.engine.moves_data() && (job.pattern.reads || job.pattern.writes)
+    }
+
     /// Memory for the data: none for jobs that move no data.
     fn buffers(&self) -> Result<BufferMemory, Failure> {
         let job = self.job;
-        let moves_data = job.pattern.reads || job.pattern.writes;
+        let moves_data = self.moves_data();
         let stride = if moves_data {
             job.pattern.max_buffer_len() as usize
         } else {
@@ -279,7 +245,7 @@ impl SetUp<'_> {
         BufferMemory::allocate(&job.data.memory, job.queue.depth, stride, offset)
     }
 
-    fn run<E: Engine>(mut self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
+    fn run<E: Engine>(&self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
         let locks = self.locks.take();
         let locked = self.locked.take();
         let mut io = self.io_loop(engine, memory)?;
@@ -312,7 +278,7 @@ impl SetUp<'_> {
         )
         .map_err(|error| failure!(libc::EINVAL, "init_random_map", "{error}"))?;
         let mut content = self.prepared.content.clone();
-        if job.pattern.writes {
+        if self.moves_data() && job.pattern.writes {
             let stride = memory.buffers().stride;
             for slot in 0..job.queue.depth {
                 content.fill_start(memory.slice(slot, stride));
@@ -323,9 +289,10 @@ impl SetUp<'_> {
             &self.prepared.plan,
             &self.prepared.targets,
             self.page,
+            self.clock,
             self.readonly,
         );
-        if matches!(&job.engine, EngineSpec::IoUring(o) if o.register_files || o.sq_poll) {
+        if job.engine.registers_files() {
             table.pin_all()?;
             engine
                 .register_files(&table.fds)
@@ -336,16 +303,7 @@ impl SetUp<'_> {
             .try_clone()
             .map_err(|error| failure!(code_of(&error), "dup"))?;
         let depth = job.queue.depth;
-        let show = &job.reporting;
-        let measure = Measure {
-            slat: show.slat && show.stats && !capabilities.synchronous,
-            clat: show.clat && show.stats,
-            lat: show.lat && show.stats,
-            slat_histogram: show.slat_percentiles,
-            clat_histogram: show.clat_percentiles,
-            lat_histogram: show.lat_percentiles,
-            stamps: (show.slat && !capabilities.synchronous) || show.clat || show.lat,
-        };
+        let measure = Measure::new(job, capabilities);
         let empty = IoSlot {
             op: Op {
                 kind: OpKind::Read,
@@ -358,7 +316,7 @@ impl SetUp<'_> {
             start_ns: 0,
             issue_ns: 0,
         };
-        let fills_writes = content.touches_writes();
+        let fills_writes = self.moves_data() && content.touches_writes();
         let pacer = Pacer::new(job, self.seeds, self.ramp_group.clone());
         if pacer.is_some() {
             // Sleeps are to end when they should; the default slack is 50 us. A refusal leaves that.
@@ -387,7 +345,7 @@ impl SetUp<'_> {
                 complete_max: job.queue.complete_max,
             },
             synchronous: capabilities.synchronous,
-            counts_calls: capabilities.synchronous && !matches!(job.engine, EngineSpec::Null),
+            counts_calls: !capabilities.commits,
             fills_writes,
             uncommitted: 0,
             outstanding: 0,

@@ -200,6 +200,9 @@ impl<E: Engine> IoLoop<'_, E> {
         if let Some(schedule) = &mut pacer.schedule {
             schedule.issued(direction, op.len);
         }
+        if let Some(pause_us) = self.engine.pause_us() {
+            pacer.think.time_us = pause_us;
+        }
         for step in 0..pacer.think.cycles {
             black_box(step);
         }

@@ -8,11 +8,13 @@ use std::path::Path;
 
 use ferrio_device::Target;
 use ferrio_engines::file_ops::{self, OpenFlags};
-use ferrio_options::{Fadvise, JobSpec, OpenSync};
+use ferrio_engines::names::NameCall;
+use ferrio_options::{Fadvise, FileOperation, JobSpec, OpenSync, StatCall};
 use ferrio_workload::FileEvents;
 use ferrio_workload::geometry::Plan;
 use rustix::fs::Advice;
 
+use crate::clock::Clock;
 use crate::failure;
 use crate::files::code_of;
 use crate::link::Failure;
@@ -23,13 +25,23 @@ const CLOSED: RawFd = -1;
 /// In place of a descriptor: the file is open, as far as an engine without files can say.
 const DISKLESS: RawFd = -2;
 
+/// What an engine is told about files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileChange {
+    Opened(u32),
+    Closed(u32),
+}
+
 /// Opens and closes files as the operation stream asks.
 pub(super) struct FileTable<'a> {
     job: &'a JobSpec,
     plan: &'a Plan,
     targets: &'a [Target],
     page: &'a WorkerPage,
+    clock: Clock,
     readonly: bool,
+    /// What the job measures when it opens a file, if that is all.
+    name_call: Option<NameCall>,
     /// Descriptors are registered with the engine: they stay open for the whole job.
     pinned: bool,
     open: Vec<Option<OwnedFd>>,
@@ -37,8 +49,8 @@ pub(super) struct FileTable<'a> {
     pub(super) fds: Vec<RawFd>,
     /// Flushed since the pass began: a close need not do it again.
     flushed: Vec<bool>,
-    /// Files opened since the engine was last told.
-    pub(super) newly_opened: Vec<u32>,
+    /// Files opened and closed since the engine was last told, in this order.
+    pub(super) changes: Vec<FileChange>,
     /// The first failure to open.
     pub(super) failure: Option<Failure>,
     /// Things to tell the user, once each.
@@ -52,6 +64,7 @@ impl<'a> FileTable<'a> {
         plan: &'a Plan,
         targets: &'a [Target],
         page: &'a WorkerPage,
+        clock: Clock,
         readonly: bool,
     ) -> Self {
         let count = plan.files.len();
@@ -60,12 +73,14 @@ impl<'a> FileTable<'a> {
             plan,
             targets,
             page,
+            clock,
             readonly,
+            name_call: job.engine.file_operation().map(name_call),
             pinned: false,
             open: (0..count).map(|_| None).collect(),
             fds: vec![CLOSED; count],
             flushed: vec![false; count],
-            newly_opened: Vec::new(),
+            changes: Vec::new(),
             failure: None,
             warnings: Vec::new(),
             warned_cache: false,
@@ -119,7 +134,9 @@ impl<'a> FileTable<'a> {
 
     /// Flushes a file, opening it when it is closed.
     pub(super) fn flush(&mut self, file: u32) -> Result<(), Failure> {
-        if self.job.engine.diskless() {
+        // Opening a file for this would be the operation that is measured.
+        let opens = self.name_call.is_none();
+        if self.job.engine.ignores_files() || !opens && self.fds[file as usize] == CLOSED {
             return Ok(());
         }
         let was_open = self.fds[file as usize] != CLOSED;
@@ -193,17 +210,20 @@ impl<'a> FileTable<'a> {
         Ok(())
     }
 
-    /// Removes the job's regular files.
+    /// Removes the job's regular files, or the directories that it works on.
     pub(super) fn unlink(&self) -> Result<(), Failure> {
-        for (index, path) in self.job.target.files.iter().enumerate() {
-            if !matches!(
-                self.targets[index],
-                Target::Regular { .. } | Target::Missing
-            ) || self.job.engine.diskless()
-            {
-                continue;
-            }
-            match std::fs::remove_file(path) {
+        if self.job.engine.ignores_files() {
+            return Ok(());
+        }
+        let operation = self.job.engine.file_operation();
+        let directories = operation.is_some_and(FileOperation::on_directories);
+        for (path, target) in self.job.target.files.iter().zip(self.targets) {
+            let result = match target {
+                _ if directories => std::fs::remove_dir(path),
+                Target::Regular { .. } | Target::Missing => std::fs::remove_file(path),
+                _ => continue,
+            };
+            match result {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(failure!(code_of(&error), "unlink")
                         .advise(format!("{} could not be removed", path.display())));
@@ -214,11 +234,52 @@ impl<'a> FileTable<'a> {
         Ok(())
     }
 
+    /// The operation on a name that the job measures: a sample of completion latency.
+    fn operate(&mut self, index: usize, call: NameCall) -> Result<(), Failure> {
+        let path = &self.job.target.files[index];
+        let failed = |error: std::io::Error| self.operation_failure(index, &error);
+        let name = call.name(path).map_err(failed)?;
+        let start_ns = self.clock.now_ns();
+        let result = call.perform(&name);
+        let end_ns = self.clock.now_ns();
+        let fd = result.map_err(failed)?;
+        let show = &self.job.reporting;
+        if show.clat && show.stats {
+            let direction = usize::from(!self.job.pattern.reads);
+            let clat_ns = end_ns.saturating_sub(start_ns);
+            let stats = &self.page.stats;
+            stats.record_own_clat(direction, clat_ns, show.clat_percentiles);
+        }
+        self.fds[index] = fd.as_ref().map_or(DISKLESS, AsRawFd::as_raw_fd);
+        self.open[index] = fd;
+        self.page.open_files.add(1);
+        Ok(())
+    }
+
+    fn operation_failure(&self, index: usize, error: &std::io::Error) -> Failure {
+        let shown = self.job.target.files[index].display();
+        let code = code_of(error);
+        let text = ferrio_stats::error_text(code);
+        let (label, done) = match self.job.engine.file_operation() {
+            Some(FileOperation::CreateFile) | None => (format!("open({shown})"), "created"),
+            Some(FileOperation::StatFile(call) | FileOperation::StatDirectory(call)) => (
+                format!("stat({shown}) type={}", call as u32 + 1),
+                "looked at",
+            ),
+            Some(FileOperation::CreateDirectory) => (format!("mkdir({shown})"), "created"),
+            Some(FileOperation::DeleteFile | FileOperation::DeleteDirectory) => {
+                (format!("delete({shown})"), "deleted")
+            }
+        };
+        failure!(code, label).advise(format!("{shown} could not be {done}: {text}"))
+    }
+
     fn flags(&self, target: Target) -> OpenFlags {
         let job = self.job;
-        let writes = (job.pattern.writes || job.pattern.trims) && !self.readonly;
+        let changes = job.engine.opens_for_changes();
+        let writes = (job.pattern.writes || job.pattern.trims || changes) && !self.readonly;
         let regular = matches!(target, Target::Regular { .. } | Target::Missing);
-        let creates = (job.pattern.writes || job.target.create_on_open)
+        let creates = (job.pattern.writes || job.target.create_on_open || changes)
             && regular
             && job.target.allow_create
             && !self.readonly;
@@ -265,7 +326,7 @@ impl<'a> FileTable<'a> {
         self.fds[index] = fd.as_raw_fd();
         self.open[index] = Some(fd);
         self.page.open_files.add(1);
-        self.newly_opened.push(index as u32);
+        self.changes.push(FileChange::Opened(index as u32));
         if self.job.target.invalidate {
             self.drop_cache(index);
         }
@@ -322,6 +383,21 @@ impl<'a> FileTable<'a> {
     }
 }
 
+/// The call that a job's engine makes on each name.
+fn name_call(operation: FileOperation) -> NameCall {
+    match operation {
+        FileOperation::CreateFile => NameCall::Create,
+        FileOperation::StatFile(call) | FileOperation::StatDirectory(call) => match call {
+            StatCall::Stat => NameCall::Stat,
+            StatCall::Lstat => NameCall::Lstat,
+            StatCall::Statx => NameCall::Statx,
+        },
+        FileOperation::DeleteFile => NameCall::Unlink,
+        FileOperation::CreateDirectory => NameCall::MakeDirectory,
+        FileOperation::DeleteDirectory => NameCall::RemoveDirectory,
+    }
+}
+
 impl FileEvents for FileTable<'_> {
     fn open(&mut self, file: u32) -> bool {
         let index = file as usize;
@@ -329,12 +405,16 @@ impl FileEvents for FileTable<'_> {
             return true;
         }
         tracing::debug!(target: "file", "open {}", self.job.target.files[index].display());
-        if self.job.engine.diskless() {
+        if self.job.engine.ignores_files() {
             self.fds[index] = DISKLESS;
             self.page.open_files.add(1);
             return true;
         }
-        match self.try_open(index) {
+        let opened = match self.name_call {
+            Some(call) => self.operate(index, call),
+            None => self.try_open(index),
+        };
+        match opened {
             Ok(()) => true,
             Err(failure) => {
                 self.failure.get_or_insert(failure);
@@ -352,13 +432,15 @@ impl FileEvents for FileTable<'_> {
             tracing::debug!(target: "file", "close {}", self.job.target.files[index].display());
             self.flush_before_close(index);
             self.fds[index] = CLOSED;
-            self.open[index] = None;
+            if self.open[index].take().is_some() {
+                self.changes.push(FileChange::Closed(file));
+            }
             self.page.open_files.set(self.page.open_files.get() - 1);
         }
     }
 
     fn invalidate(&mut self, file: u32) {
-        if self.job.target.invalidate && !self.job.engine.diskless() {
+        if self.job.target.invalidate && !self.job.engine.diskless() && self.name_call.is_none() {
             self.drop_cache(file as usize);
         }
     }

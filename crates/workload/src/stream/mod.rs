@@ -119,6 +119,8 @@ struct Block {
 pub struct OpStream {
     /// Nothing but offsets, block sizes and the mix: the short path applies.
     plain: bool,
+    /// Operations have no file, place or length: the job does no I/O.
+    empty: bool,
     random: bool,
     mixed: bool,
     trimwrite: bool,

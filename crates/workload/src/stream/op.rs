@@ -59,6 +59,16 @@ impl OpStream {
     /// [`OpStream::next`] in all cases.
     #[inline(never)]
     fn next_of_any(&mut self, unmarked: &mut bool, events: &mut impl FileEvents) -> Found {
+        if self.empty {
+            // Counted as reads, whatever the job's direction.
+            self.found = Op {
+                kind: OpKind::Read,
+                file: 0,
+                offset: 0,
+                len: 0,
+            };
+            return Found::Op;
+        }
         for _ in 0..FAILURES_MAX {
             let index = if self.single_open {
                 0

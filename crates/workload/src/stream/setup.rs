@@ -103,7 +103,9 @@ impl OpStream {
         let picker = Picker::new(job, count, wide, &seeds)
             .ok_or(StreamError::TooManyFiles { files: count })?;
         let rare = Rare::new(job, plan, &taus, &picker);
-        let plain = !syncs.any()
+        let empty = !job.engine.does_io();
+        let plain = !empty
+            && !syncs.any()
             && !pattern.trimwrite()
             && pattern.strided.is_none()
             && rare.batch == 1
@@ -115,6 +117,7 @@ impl OpStream {
             && !(pattern.mixed() && job.pacing.rate.caps());
         let mut stream = OpStream {
             plain,
+            empty,
             random: pattern.random,
             mixed: pattern.mixed(),
             trimwrite: pattern.trimwrite(),
