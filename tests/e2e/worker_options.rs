@@ -243,6 +243,13 @@ fn buffers_in_all_kinds_of_memory() {
     let refused = run(dir.path(), &words(line)).expect(1);
     assert!(refused.stderr.contains("short"), "{}", refused.stderr);
     assert_eq!(fs::read(dir.path().join("short")).unwrap(), b"precious");
+    // An alignment that direct I/O will hardly take is told beforehand.
+    let line = "--name=a --filename=f --rw=write --size=64k --direct=1 --create_only=1";
+    for (align, told) in [(300, true), (512, false)] {
+        let line = format!("{line} --iomem_align={align}");
+        let run = run(dir.path(), &words(&line)).expect(0);
+        assert_eq!(run.stderr.contains("iomem_align"), told, "{}", run.stderr);
+    }
     refuses("--name=a --ioengine=null --size=4k --mem=malloc:x", "mem");
     refuses("--name=a --ioengine=null --size=4k --mem=shmhuge", "mem");
 }

@@ -38,6 +38,7 @@ pub(crate) fn resolve(draft: &mut Draft, rules: &Rules, findings: &mut Findings)
     block_sizes(draft, findings);
     delays(draft);
     unaligned(draft, findings);
+    alignment(draft, findings);
     think(draft);
     queue(draft, findings);
     files(draft);
@@ -350,6 +351,17 @@ fn rates(draft: &Draft, findings: &mut Findings) {
                 ));
             }
         }
+    }
+}
+
+/// `iomem_align` is added to the start of a page, so it is the alignment that buffers get.
+fn alignment(draft: &Draft, findings: &mut Findings) {
+    let align = draft.spec.data.memory_align;
+    if draft.spec.target.direct && !align.is_multiple_of(512) && !draft.spec.engine.diskless() {
+        findings.remarks.push(format!(
+            "option 'iomem_align={align}': buffers begin {align} bytes behind the start of a page, \
+             and direct I/O mostly needs a multiple of 512"
+        ));
     }
 }
 

@@ -196,10 +196,10 @@ fn look_at_names(
     readonly: bool,
 ) -> Result<Vec<Target>, Failure> {
     let mut targets = Vec::with_capacity(job.target.files.len());
-    for (index, path) in job.target.files.iter().enumerate() {
+    for path in &job.target.files {
         let shown = path.display();
         if !operation.on_directories() {
-            let target = look_at(path, job.target.kind(index))?;
+            let target = look_at(path, FileKind::Found)?;
             must_be_file(path, target)?;
             targets.push(target);
             continue;

@@ -211,7 +211,7 @@ fn devices_are_never_laid_out() -> Outcome {
 
 #[test]
 fn an_engine_without_files_has_no_end() -> Outcome {
-    let job = common::job("--name=j --ioengine=null --rw=read --bs=4k")?;
+    let job = common::job("--name=j --ioengine=null --rw=read --bs=4k --fill_device=1")?;
     let plan = geometry::plan(&job, &common::target_sizes(&job, &[]))?;
     assert_eq!((plan.size, plan.total_bytes), (u64::MAX, u64::MAX));
     let job = common::job("--name=j --ioengine=null --rw=read --bs=4k --size=1m --loops=3")?;

@@ -9,6 +9,7 @@ mod place;
 mod start;
 mod table;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -169,12 +170,12 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         clock,
         readonly: rules.readonly,
         link,
-        locks,
-        locked,
+        locks: Cell::new(locks),
+        locked: Cell::new(locked),
         ramp_group,
         debug,
     };
-    if job.target.files.is_empty() {
+    if job.target.files.is_empty() && !job.engine.ignores_files() {
         return set.without_files();
     }
     let memory = set.buffers()?;
@@ -190,8 +191,9 @@ struct SetUp<'a> {
     clock: Clock,
     readonly: bool,
     link: UnixStream,
-    locks: Option<FileLocks>,
-    locked: Option<LockedMemory>,
+    /// Taken by the loop.
+    locks: Cell<Option<FileLocks>>,
+    locked: Cell<Option<LockedMemory>>,
     ramp_group: Vec<PageRef>,
     debug: &'a DebugSpec,
 }
@@ -243,7 +245,7 @@ impl SetUp<'_> {
         BufferMemory::allocate(&job.data.memory, job.queue.depth, stride, offset)
     }
 
-    fn run<E: Engine>(mut self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
+    fn run<E: Engine>(&self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
         let locks = self.locks.take();
         let locked = self.locked.take();
         let mut io = self.io_loop(engine, memory)?;
