@@ -210,8 +210,11 @@ fn devices_are_never_laid_out() -> Outcome {
 }
 
 #[test]
-fn an_engine_without_files_has_no_end() -> Outcome {
+fn only_a_job_without_io_has_no_end() -> Outcome {
     let job = common::job("--name=j --ioengine=null --rw=read --bs=4k")?;
+    let refused = geometry::plan(&job, &common::target_sizes(&job, &[]));
+    assert!(matches!(refused, Err(GeometryError::NeedsSize { .. })));
+    let job = common::job("--name=j --ioengine=cpuio --cpuload=50")?;
     let plan = geometry::plan(&job, &common::target_sizes(&job, &[]))?;
     assert_eq!((plan.size, plan.total_bytes), (u64::MAX, u64::MAX));
     let job = common::job("--name=j --ioengine=null --rw=read --bs=4k --size=1m --loops=3")?;

@@ -113,11 +113,11 @@ fn map_memory_is_known_before_it_is_taken() -> Outcome {
 
 #[test]
 fn a_map_that_does_not_fit_is_refused_or_left_out() -> Outcome {
-    // 2^55 blocks: no address space holds their map.
-    let options = "--rw=randread --bs=512";
+    // More than 2^53 blocks: no address space holds their map.
+    let options = "--rw=randread --bs=512 --size=7000p";
     let error = refusal(options)?;
     assert!(
-        matches!(&error, StreamError::MapMemory { file, bytes } if file == "a.0.0" && *bytes > 1 << 52),
+        matches!(&error, StreamError::MapMemory { file, bytes } if file == "a.0.0" && *bytes > 1 << 50),
         "{error}"
     );
     let (mut job, plan) = planned(options)?;
