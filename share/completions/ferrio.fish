@@ -43,7 +43,7 @@ complete -c ferrio -l iodepth_batch_complete_min -x -d 'Least number of completi
 complete -c ferrio -l iodepth_batch_complete_max -x -d 'Most completions taken in one reap'
 complete -c ferrio -l iodepth_low -x -d 'When the queue is full, drain down to this depth before filling again'
 complete -c ferrio -l serialize_overlap -x -d 'Hold an I/O back while an in-flight one touches the same range'
-complete -c ferrio -l io_submit_mode -x -a 'inline' -d 'Issue I/O from the job thread itself or from helper threads'
+complete -c ferrio -l io_submit_mode -x -a 'inline offload' -d 'Issue I/O from the job thread itself or from helper threads'
 complete -c ferrio -l size -x -d 'Total bytes of the job\'s file set (split over its files); percent of the file or a zone count also allowed'
 complete -c ferrio -l io_size -x -d 'Bytes to transfer when that differs from the region size; may exceed size'
 complete -c ferrio -l fill_device -x -d 'Keep writing until the device or file system is full'

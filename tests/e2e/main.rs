@@ -14,6 +14,7 @@ mod files;
 mod fio_pairs;
 mod fuse;
 mod lifecycle;
+mod offload;
 mod output;
 mod pacing;
 mod safety;

@@ -509,6 +509,7 @@ fn blank_spec() -> JobSpec {
             complete_min: 1,
             complete_max: 0,
             serialize_overlap: false,
+            offload: false,
         },
         engine: EngineSpec::Psync,
         data: Data::default(),

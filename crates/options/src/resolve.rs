@@ -377,9 +377,16 @@ fn queue(draft: &mut Draft, findings: &mut Findings) {
     }
     queue.complete_max = queue.complete_max.max(queue.complete_min);
     // Overlaps need changes, and more than one operation at a time.
-    queue.serialize_overlap &= changes && queue.depth > 1;
+    queue.serialize_overlap &= queue.offload || (changes && queue.depth > 1);
     let own_engine = draft.engine == draft.spec.engine.name();
-    if own_engine && queue.depth > 1 && draft.spec.engine.one_at_a_time() {
+    if queue.offload && own_engine && !draft.spec.engine.can_be_offloaded() {
+        findings.errors.push(format!(
+            "option 'io_submit_mode=offload': the engine {} cannot be used by several threads; use \
+             a synchronous one, or leave the mode out",
+            draft.spec.engine.name()
+        ));
+    }
+    if own_engine && !queue.offload && queue.depth > 1 && draft.spec.engine.one_at_a_time() {
         findings.remarks.push(format!(
             "option 'iodepth={}': the engine {} is synchronous, so the queue depth is 1",
             queue.depth,

@@ -316,6 +316,7 @@ impl<'a> Session<'a> {
             return Err(self.done(0));
         }
         self.refuse_unbuilt()?;
+        self.refuse_shared_overlaps()?;
         if self.jobs.is_empty() {
             if self.did_something {
                 return Err(self.done(0));
@@ -337,6 +338,21 @@ impl<'a> Session<'a> {
             setup_only: self.setup_only,
             debug: std::mem::take(&mut self.debug),
         })
+    }
+
+    /// Overlaps between the operations of several jobs are not seen.
+    fn refuse_shared_overlaps(&mut self) -> Result<(), Stop> {
+        let serialize = |job: &&Draft| {
+            let queue = &job.spec.queue;
+            queue.offload && queue.serialize_overlap
+        };
+        if self.jobs.iter().filter(serialize).count() < 2 {
+            return Ok(());
+        }
+        Err(self.fail(
+            "option 'serialize_overlap' with 'io_submit_mode=offload' is not built into this \
+             version of ferrio for several jobs, whose overlaps would have to be seen; nothing was run",
+        ))
     }
 
     /// One line for everything that was asked for and is not implemented.

@@ -743,6 +743,8 @@ pub struct Queue {
     pub complete_max: u32,
     /// `serialize_overlap` as adjusted.
     pub serialize_overlap: bool,
+    /// `io_submit_mode=offload`: threads of the job execute what it generates.
+    pub offload: bool,
 }
 
 /// What the buffers hold.

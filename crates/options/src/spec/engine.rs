@@ -243,6 +243,14 @@ impl EngineSpec {
         self.properties().always_changes
     }
 
+    /// Threads with an engine each may share the work (`io_submit_mode=offload`).
+    pub fn can_be_offloaded(&self) -> bool {
+        !matches!(
+            self,
+            EngineSpec::IoUring(_) | EngineSpec::FileOperation(_) | EngineSpec::Cpuio(_)
+        )
+    }
+
     /// Label of a failed transfer in the job's error line.
     pub fn failure_label(&self) -> &'static str {
         self.properties().label

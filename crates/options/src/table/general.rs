@@ -1,6 +1,6 @@
 //! Names, engine and queue, groups, credentials, units.
 
-use super::{Kind, Opt, Set, engines, nothing, unbuilt_word, word};
+use super::{Kind, Opt, Set, engines, word};
 use crate::draft::{Ctx, Draft};
 use crate::host::PathKind;
 use crate::spec::ExitWhat;
@@ -141,10 +141,10 @@ pub(super) static QUEUE: &[Opt] = &[
     .at("I/O", "General I/O")
     .words(&[
         word("inline", "the job thread submits and reaps"),
-        unbuilt_word("offload", "helper threads do"),
+        word("offload", "helper threads do"),
     ])
     .default("inline")
-    .sets(Set::Run(nothing)),
+    .sets(Set::Run(io_submit_mode)),
 ];
 
 /// Groups, barriers, and how jobs end each other.
@@ -308,6 +308,11 @@ fn exit_what(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), St
         1 => ExitWhat::Stonewall,
         _ => ExitWhat::All,
     };
+    Ok(())
+}
+
+fn io_submit_mode(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.spec.queue.offload = value.word() == 1;
     Ok(())
 }
 

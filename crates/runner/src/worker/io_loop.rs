@@ -26,6 +26,8 @@ pub(super) struct IoSlot {
     pub(super) op: Op,
     /// Bytes of the buffer that an earlier part of a short transfer has used.
     pub(super) done: u32,
+    /// The engine has it, or the rest of it is to be offered again.
+    pub(super) in_flight: bool,
     /// The next operation is not entered in the random map; the stream's business.
     pub(super) unmarked: bool,
     /// When the operation was prepared, program clock.
@@ -112,6 +114,8 @@ pub(super) struct IoLoop<'a, E> {
     /// When something is due: ramp end, run time, CPU accounting.
     pub(super) timer_ns: u64,
     pub(super) timers: super::account::Timers,
+    /// `serialize_overlap`: nothing is handed over that overlaps what is in flight.
+    pub(super) serializes: bool,
     /// `--debug=io`.
     pub(super) traced: bool,
     /// Something paces the job: `pacer` is there.
@@ -235,7 +239,9 @@ impl<E: Engine> IoLoop<'_, E> {
             len: op.len as u32,
             buffer: self.memory.address(index, slot.done as usize),
         };
-        let queued = if op.kind as u8 >= OpKind::Fsync as u8 {
+        let queued = if self.serializes && self.overlaps(index) {
+            Queued::Busy
+        } else if op.kind as u8 >= OpKind::Fsync as u8 {
             self.queue_sync(index, &mut request)
         } else {
             self.engine.queue(index, &request)
@@ -256,6 +262,7 @@ impl<E: Engine> IoLoop<'_, E> {
             }
             Queued::Queued => {
                 self.count_issue(index, true);
+                self.slots[index as usize].in_flight = true;
                 if self.counts_calls {
                     self.issued_by_queue(index);
                 }
@@ -275,6 +282,21 @@ impl<E: Engine> IoLoop<'_, E> {
                 true
             }
         }
+    }
+
+    /// An operation in flight touches a byte of this one.
+    #[cold]
+    #[inline(never)]
+    fn overlaps(&self, index: u32) -> bool {
+        let op = self.slots[index as usize].op;
+        let end = op.offset.saturating_add(op.len);
+        self.slots.iter().enumerate().any(|(other, slot)| {
+            slot.in_flight
+                && other != index as usize
+                && slot.op.file == op.file
+                && slot.op.offset < end
+                && op.offset < slot.op.offset.saturating_add(slot.op.len)
+        })
     }
 
     /// Hands a flush to the engine. A range is what was written to the file since its last one;
@@ -427,6 +449,7 @@ impl<E: Engine> IoLoop<'_, E> {
     pub(super) fn release(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
         slot.unmarked = false;
+        slot.in_flight = false;
         if slot.op.kind as u8 >= OpKind::Fsync as u8 {
             self.page.syncs_in_flight.add(u64::MAX);
         }

@@ -313,6 +313,7 @@ impl SetUp<'_> {
             },
             done: 0,
             unmarked: false,
+            in_flight: false,
             start_ns: 0,
             issue_ns: 0,
         };
@@ -352,6 +353,7 @@ impl SetUp<'_> {
             now_ns: 0,
             timer_ns: 0,
             timers: Timers::new(&job.pacing),
+            serializes: job.queue.serialize_overlap && !capabilities.synchronous,
             traced: self.debug.has("io"),
             paced: pacer.is_some(),
             pacer,

@@ -2,10 +2,12 @@
 
 use ferrio_engines::{
     Burn, Burner, EngineError, Hint, Immediate, IoUring, IoUringSettings, Libaio, LibaioSettings,
-    MapSettings, Mapped, Null, Positional, PosixAio, Region, RwFlags, Seeking, Spliced, Vsync,
+    MapSettings, Mapped, Null, Positional, Region, RwFlags, Seeking, Spliced, Vsync, offload,
+    posix_aio,
 };
 use ferrio_options::{
-    CpuMode, CpuioOptions, EngineSpec, Fadvise, IoUringOptions, JobSpec, MmapOptions,
+    CpuMode, CpuioOptions, EngineSpec, Fadvise, IoUringOptions, JobSpec, LibaioOptions,
+    MmapOptions, Pvsync2Options,
 };
 
 use super::SetUp;
@@ -22,9 +24,67 @@ fn engine_failure(job: &JobSpec, error: &EngineError) -> Failure {
 }
 
 impl SetUp<'_> {
+    /// Makes engines of depth 1 in threads, and runs the job with all of them.
+    fn start_offloaded(self, memory: BufferMemory) -> Result<(), Failure> {
+        let job = self.job;
+        let depth = job.queue.depth;
+        let engine = match &job.engine {
+            EngineSpec::Null => offload(depth, || Ok(Null::new(1))),
+            EngineSpec::Psync => offload(depth, || Ok(Positional::plain())),
+            EngineSpec::Pvsync => offload(depth, || Ok(Positional::vectored())),
+            EngineSpec::Pvsync2(options) => {
+                let flags = self.rw_flags(*options);
+                offload(depth, move || Ok(Positional::flagged(flags)))
+            }
+            EngineSpec::Vsync => offload(depth, || Ok(Vsync::new(1))),
+            EngineSpec::Libaio(options) => {
+                let settings = self.aio_settings(*options);
+                offload(depth, move || Libaio::new(1, settings))
+            }
+            EngineSpec::Posixaio => offload(depth, || posix_aio(1)),
+            EngineSpec::Sync => offload(depth, || Ok(Immediate::Seeking(Seeking::default()))),
+            EngineSpec::Mmap(options) => {
+                let (regions, settings) = self.map_settings(*options);
+                offload(depth, move || {
+                    Mapped::new(regions.clone(), settings).map(Immediate::Mapped)
+                })
+            }
+            EngineSpec::Splice => offload(depth, || Spliced::new().map(Immediate::Spliced)),
+            EngineSpec::Falloc => offload(depth, || Ok(Immediate::Allocate)),
+            EngineSpec::Ftruncate => offload(depth, || Ok(Immediate::Truncate)),
+            EngineSpec::IoUring(_) | EngineSpec::FileOperation(_) | EngineSpec::Cpuio(_) => {
+                return Err(failure!(libc::EINVAL, "offload").advise(format!(
+                    "io_submit_mode=offload is not possible with the engine {}",
+                    job.engine.name()
+                )));
+            }
+        };
+        let engine = engine.map_err(|error| engine_failure(job, &error))?;
+        self.run(engine, memory)
+    }
+
+    fn rw_flags(&self, options: Pvsync2Options) -> RwFlags {
+        RwFlags {
+            polled_percent: options.hipri.then_some(options.hipri_percent),
+            uncached: options.uncached && !self.job.target.direct,
+            nowait: options.nowait,
+        }
+    }
+
+    fn aio_settings(&self, options: LibaioOptions) -> LibaioSettings {
+        LibaioSettings {
+            nowait: options.nowait,
+            vectored: options.vectored,
+            polling: self.job.queue.complete_min == 0,
+        }
+    }
+
     /// Makes the job's engine and runs the job with it.
     pub(super) fn start(self, memory: BufferMemory) -> Result<(), Failure> {
         let job = self.job;
+        if job.queue.offload {
+            return self.start_offloaded(memory);
+        }
         let depth = job.queue.depth;
         let failed = |error: EngineError| engine_failure(job, &error);
         match &job.engine {
@@ -32,20 +92,12 @@ impl SetUp<'_> {
             EngineSpec::Psync => self.run(Positional::plain(), memory),
             EngineSpec::Pvsync => self.run(Positional::vectored(), memory),
             EngineSpec::Pvsync2(options) => {
-                let flags = RwFlags {
-                    polled_percent: options.hipri.then_some(options.hipri_percent),
-                    uncached: options.uncached && !job.target.direct,
-                    nowait: options.nowait,
-                };
+                let flags = self.rw_flags(*options);
                 self.run(Positional::flagged(flags), memory)
             }
             EngineSpec::Vsync => self.run(Vsync::new(depth), memory),
             EngineSpec::Libaio(options) => {
-                let settings = LibaioSettings {
-                    nowait: options.nowait,
-                    vectored: options.vectored,
-                    polling: job.queue.complete_min == 0,
-                };
+                let settings = self.aio_settings(*options);
                 self.run(Libaio::new(depth, settings).map_err(failed)?, memory)
             }
             EngineSpec::IoUring(options) => {
@@ -54,10 +106,11 @@ impl SetUp<'_> {
                 let engine = unsafe { IoUring::new(depth, settings, memory.buffers()) };
                 self.run(engine.map_err(failed)?, memory)
             }
-            EngineSpec::Posixaio => self.run(PosixAio::new(depth).map_err(failed)?, memory),
+            EngineSpec::Posixaio => self.run(posix_aio(depth).map_err(failed)?, memory),
             EngineSpec::Sync => self.run(Immediate::Seeking(Seeking::default()), memory),
             EngineSpec::Mmap(options) => {
-                let engine = self.mapped(*options).map_err(failed)?;
+                let (regions, settings) = self.map_settings(*options);
+                let engine = Mapped::new(regions, settings).map_err(failed)?;
                 self.run(Immediate::Mapped(engine), memory)
             }
             EngineSpec::Splice => {
@@ -89,7 +142,7 @@ impl SetUp<'_> {
         }
     }
 
-    fn mapped(&self, options: MmapOptions) -> Result<Mapped, EngineError> {
+    fn map_settings(&self, options: MmapOptions) -> (Vec<Region>, MapSettings) {
         let job = self.job;
         let pattern = &job.pattern;
         let regions = self.prepared.plan.files.iter().map(|file| Region {
@@ -109,7 +162,7 @@ impl SetUp<'_> {
             },
             block_min: pattern.min_block_all,
         };
-        Mapped::new(regions.collect(), settings)
+        (regions.collect(), settings)
     }
 
     fn burner(&self, options: &CpuioOptions) -> Burner {
