@@ -98,7 +98,7 @@ fn options_that_are_not_built_end_the_run_by_name() {
         "--flow=100",
         "--verify=crc32c",
         "--write_bw_log=x",
-        "--max_latency=10",
+        "--latency_target=10",
         "--mem=shmhuge",
     ] {
         let name = option.trim_start_matches('-').split('=').next().unwrap();
@@ -113,7 +113,7 @@ fn options_that_are_not_built_end_the_run_by_name() {
         assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
     }
     // Without an effect they pass.
-    for option in ["--flow=0", "--do_verify=1", "--max_latency=0"] {
+    for option in ["--flow=0", "--do_verify=1", "--latency_target=0"] {
         run(
             dir.path(),
             &["--name=a", "--ioengine=null", "--size=4k", option],

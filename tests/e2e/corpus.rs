@@ -47,7 +47,6 @@ const REFUSED: &[(&str, &str)] = &[
         "'buffer_compress_chunk",
     ),
     ("074-bs-unaligned-offset-align.cmd", "'verify"),
-    ("075-write-hints.cmd", "'write_hint"),
     ("080-cgroup-two-jobs.cmd", "'cgroup"),
     ("082-zone-sizes-and-sqpoll.cmd", "'ioengine=io_uring_cmd"),
     ("085-dedupe-one-and-two-dashes.cmd", "'dedupe_percentage"),

@@ -183,3 +183,31 @@ fn clones_without_a_file_of_their_own_say_so() {
     assert_eq!(json["jobs"][1]["write"]["total_ios"], 0);
     assert_eq!(json["jobs"][1]["error"], 0);
 }
+
+#[test]
+fn lifetimes_of_data_are_told_to_the_kernel() {
+    if !has_tool("strace") {
+        return skip("no strace");
+    }
+    let dir = scratch();
+    let own = env!("CARGO_BIN_EXE_ferrio");
+    for (word, number) in [("none", 1), ("short", 2), ("extreme", 5)] {
+        let line = format!(
+            "-f -X raw -e trace=fcntl {own} --name=j --rw=write --size=4k --write_hint={word}"
+        );
+        let run = finish(command("strace", dir.path(), &words(&line))).expect(0);
+        let calls = run.stderr.lines().filter(|line| line.contains(", 0x40c, "));
+        assert_eq!(calls.count(), 1, "{word} ({number}): {}", run.stderr);
+    }
+    // Direct I/O asks for the descriptor first; a kernel without that takes the file.
+    let line = "--name=d --rw=write --size=4k --bs=4k --direct=1 --write_hint=long";
+    run(dir.path(), &words(line)).expect(0);
+    let plain = finish(command(
+        "strace",
+        dir.path(),
+        &words(&format!(
+            "-f -X raw -e trace=fcntl {own} --name=p --rw=write --size=4k"
+        )),
+    ));
+    assert!(!plain.stderr.contains(", 0x40c, "), "{}", plain.stderr);
+}

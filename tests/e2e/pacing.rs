@@ -252,3 +252,33 @@ fn contradictions_are_refused() {
         assert!(run.stderr.contains(word), "{options}: {}", run.stderr);
     }
 }
+
+#[test]
+fn a_latency_beyond_the_maximum_fails_the_job() {
+    let dir = scratch();
+    let base = "--name=j --rw=randwrite --bs=4k --size=1m --fsync=1";
+    for more in [
+        "",
+        "--ioengine=libaio --iodepth=4",
+        "--disable_lat=1 --disable_clat=1",
+    ] {
+        let line = format!("{base} {more} --max_latency=1ns,1");
+        let run = run(dir.path(), &words(&line));
+        // Nanoseconds are no unit: the value is refused, not read as something else.
+        assert_eq!(run.status, 1);
+        let line = format!("{base} {more} --max_latency=,1");
+        let (run, json) = run_json(dir.path(), &words(&line));
+        let run = run.expect(1);
+        assert_eq!(json["jobs"][0]["error"], 110, "{more}");
+        let lines = run
+            .stderr
+            .lines()
+            .filter(|line| line.contains("exceeds specified max (1000 nsec)"));
+        assert_eq!(lines.count(), 1, "{}", run.stderr);
+    }
+    // The limit of another direction, and one that is kept.
+    for more in ["--max_latency=1,,", "--max_latency=30s"] {
+        let line = format!("{base} {more}");
+        run_json(dir.path(), &words(&line)).0.expect(0);
+    }
+}

@@ -79,6 +79,24 @@ pub fn open(path: &Path, flags: OpenFlags) -> io::Result<OwnedFd> {
     }
 }
 
+/// Tells the kernel how long data written to the file will live (`F_SET_RW_HINT` and, for direct
+/// I/O, `F_SET_FILE_RW_HINT` where the kernel has it; it was taken out in 5.18).
+///
+/// # Errors
+/// The system's error; `EINVAL` where the kernel knows no such hint.
+pub fn set_write_hint(fd: BorrowedFd<'_>, hint: u64, direct: bool) -> io::Result<()> {
+    const SET_RW_HINT: libc::c_int = 1036;
+    const SET_FILE_RW_HINT: libc::c_int = 1038;
+    let set = |command: libc::c_int| {
+        // SAFETY: the kernel reads one u64 from `hint`, which lives across the call.
+        unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw const hint) == 0 }
+    };
+    if (direct && set(SET_FILE_RW_HINT)) || set(SET_RW_HINT) {
+        return Ok(());
+    }
+    Err(io::Error::last_os_error())
+}
+
 /// Flushes the cache of a block device (`BLKFLSBUF`).
 ///
 /// # Errors

@@ -266,6 +266,9 @@ pub struct Target {
     pub invalidate: bool,
     /// `fadvise_hint`.
     pub fadvise: Fadvise,
+    /// `write_hint`: the kernel's word for how long written data will live (`F_SET_RW_HINT` of
+    /// `fcntl(2)`, 1 to 5); `None` when it is not given.
+    pub write_hint: Option<u64>,
     /// `fallocate`.
     pub fallocate: Fallocate,
     /// `overwrite`: files are laid out with data before they are written (always for read jobs).
@@ -672,6 +675,9 @@ pub struct Pacing {
     /// `startdelay` low and high end in microseconds; the delay is drawn by the runner from the
     /// job's start-delay stream. `(0, 0)` is none.
     pub start_delay_us: (u64, u64),
+    /// `max_latency` in microseconds, per direction: the job fails when one operation takes
+    /// longer; 0 is no limit.
+    pub max_latency_us: [u64; 3],
     /// `rate` and its kin.
     pub rate: Rate,
     /// `thinktime` and its kin.

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::{Kind, Opt, Set, nothing, unbuilt_word, word};
+use super::{Kind, Opt, Set, nothing, word};
 use crate::draft::{Ctx, Draft};
 use crate::host::PathKind;
 use crate::spec::{Fadvise, Fallocate, FileKind, FileLock, FileService, OpenSync};
@@ -188,12 +188,12 @@ pub(super) static CREATION: &[Opt] = &[
     .at("I/O engines", "")
     .words(&[
         word("none", "no lifetime"),
-        unbuilt_word("short", "short"),
-        unbuilt_word("medium", "medium"),
-        unbuilt_word("long", "long"),
-        unbuilt_word("extreme", "extreme"),
+        word("short", "short"),
+        word("medium", "medium"),
+        word("long", "long"),
+        word("extreme", "extreme"),
     ])
-    .sets(Set::Run(nothing)),
+    .sets(Set::Run(write_hint)),
     Opt::new(
         "create_serialize",
         Kind::Bool,
@@ -554,6 +554,12 @@ fn sync_file_range(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<
 /// The inverse of `direct`; the last of the two wins.
 fn buffered(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
     draft.spec.target.direct = value.number() == 0;
+    Ok(())
+}
+
+fn write_hint(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    // The kernel's numbers begin with "not set" at 0; the words with "none" at 1.
+    draft.spec.target.write_hint = Some(value.word() as u64 + 1);
     Ok(())
 }
 

@@ -204,7 +204,8 @@ pub(super) static RATE: &[Opt] = &[
         "End the job when one I/O takes longer than this, per direction",
     )
     .at("I/O", "Latency profiling")
-    .slots(3),
+    .slots(3)
+    .sets(Set::Each(|d| &mut d.spec.pacing.max_latency_us)),
     Opt::new(
         "latency_target",
         Kind::Time(TimeUnit::Microseconds),

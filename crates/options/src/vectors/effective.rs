@@ -30,7 +30,6 @@ const NOT_BUILT: &[&str] = &[
     "compress_chunk",
     "dedupe_percentage",
     "rate_bytes_per_sec",
-    "max_latency_nsec",
     "latency_target_nsec",
     "ss_dur",
     "steadystate",
@@ -232,6 +231,10 @@ fn reporting(draft: &Draft, put: &mut impl FnMut(&str, Json)) {
     put("thinktime_blocks", json!(think.blocks));
     put("thinktime_iotime_usec", json!(think.io_time_us));
     put("ramp_size", json!(spec.pacing.ramp_bytes));
+    put(
+        "max_latency_nsec",
+        json!(spec.pacing.max_latency_us.map(|us| us.saturating_mul(1000))),
+    );
     put("latency_window_usec", json!(reporting.latency_window_us));
     put("disable_lat", number(!reporting.lat));
     put("disable_clat", number(!reporting.clat));

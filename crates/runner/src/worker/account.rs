@@ -177,6 +177,32 @@ impl<E: Engine> IoLoop<'_, E> {
         false
     }
 
+    /// Fails the job when an operation took longer than `max_latency`; not in the ramp.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn check_latency(&mut self, index: u32) {
+        let slot = &self.slots[index as usize];
+        let (op, latency_ns) = (slot.op, self.now_ns.saturating_sub(slot.start_ns));
+        let Some(direction) = op.kind.direction() else {
+            return;
+        };
+        let limit_us = self.job.pacing.max_latency_us[direction as usize];
+        let limit_ns = limit_us.saturating_mul(1000);
+        if limit_ns == 0 || latency_ns <= limit_ns || self.in_ramp() || self.failure.is_some() {
+            return;
+        }
+        self.reporter.io_error(format!(
+            "latency of {latency_ns} nsec exceeds specified max ({limit_ns} nsec): {} {} {} {}",
+            self.name_of(op.file),
+            direction.word(),
+            op.offset,
+            op.len
+        ));
+        let mut failure = failure!(libc::ETIMEDOUT, "max latency exceeded");
+        failure.told = true;
+        self.fail(failure);
+    }
+
     /// The operation begins at or behind the end of its file.
     fn at_end(&self, op: &Op) -> bool {
         op.offset >= self.files.real_size(op.file)

@@ -45,6 +45,8 @@ pub(super) struct Measure {
     pub(super) slat_histogram: bool,
     pub(super) clat_histogram: bool,
     pub(super) lat_histogram: bool,
+    /// `max_latency` limits a direction.
+    pub(super) limits: bool,
     /// Any time stamp is needed per operation.
     pub(super) stamps: bool,
     /// Operations are stamped as issued when the engine hands them over.
@@ -57,7 +59,8 @@ impl Measure {
         let measured = job.engine.measured();
         let slat = show.slat && measured && !job.engine.synchronous(job.queue.depth);
         let (clat, lat) = (show.clat && measured, show.lat && measured);
-        let stamps = slat || clat || lat;
+        let limits = job.pacing.max_latency_us != [0; 3];
+        let stamps = slat || clat || lat || limits;
         Measure {
             slat: slat && show.stats,
             clat: clat && show.stats,
@@ -65,6 +68,7 @@ impl Measure {
             slat_histogram: show.slat_percentiles,
             clat_histogram: show.clat_percentiles,
             lat_histogram: show.lat_percentiles,
+            limits,
             stamps,
             stamps_commits: stamps && capabilities.issues_at_commit,
         }
@@ -440,6 +444,9 @@ impl<E: Engine> IoLoop<'_, E> {
             }
         } else if self.measure.clat {
             self.stats.record_sync(clat);
+        }
+        if self.measure.limits {
+            self.check_latency(index);
         }
         self.release(index);
     }

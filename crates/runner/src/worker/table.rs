@@ -331,7 +331,22 @@ impl<'a> FileTable<'a> {
             self.drop_cache(index);
         }
         self.advise(index);
-        Ok(())
+        self.hint(index)
+    }
+
+    /// `write_hint`.
+    fn hint(&self, index: usize) -> Result<(), Failure> {
+        let (Some(hint), Some(fd)) = (self.job.target.write_hint, &self.open[index]) else {
+            return Ok(());
+        };
+        if !matches!(
+            self.targets[index],
+            Target::Regular { .. } | Target::Missing | Target::Block(_)
+        ) {
+            return Ok(());
+        }
+        file_ops::set_write_hint(fd.as_fd(), hint, self.job.target.direct)
+            .map_err(|error| failure!(code_of(&error), "fcntl write hint"))
     }
 
     /// Drops the cache of the file's region.
