@@ -265,3 +265,17 @@ pub trait Engine {
         Ok(())
     }
 }
+
+/// A request of the engines' tests: on file 0, with `buffer` as its data.
+#[cfg(test)]
+fn request(fd: RawFd, kind: Kind, offset: u64, buffer: &mut [u8]) -> Request {
+    Request {
+        kind,
+        sync_flags: 0,
+        file: 0,
+        fd,
+        offset,
+        len: buffer.len() as u32,
+        buffer: buffer.as_mut_ptr(),
+    }
+}

@@ -262,6 +262,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
+    use crate::request;
 
     const SETTINGS: MapSettings = MapSettings {
         reads: true,
@@ -272,18 +273,6 @@ mod tests {
         hint: Hint::Random,
         block_min: 512,
     };
-
-    fn request(fd: RawFd, kind: Kind, offset: u64, buffer: &mut [u8]) -> Request {
-        Request {
-            kind,
-            sync_flags: 0,
-            file: 0,
-            fd,
-            offset,
-            len: buffer.len() as u32,
-            buffer: buffer.as_mut_ptr(),
-        }
-    }
 
     /// A region that begins inside a page, and requests inside and outside of it.
     #[test]

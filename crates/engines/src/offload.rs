@@ -177,19 +177,8 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
+    use crate::request;
     use crate::{Kind, Seeking};
-
-    fn request(fd: RawFd, kind: Kind, offset: u64, buffer: &mut [u8]) -> Request {
-        Request {
-            kind,
-            sync_flags: 0,
-            file: 0,
-            fd,
-            offset,
-            len: buffer.len() as u32,
-            buffer: buffer.as_mut_ptr(),
-        }
-    }
 
     /// Engines with a file position work side by side, each on its own.
     #[test]

@@ -51,23 +51,12 @@ fn perform(request: &Request) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::{AsRawFd, RawFd};
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileExt;
 
     use super::*;
+    use crate::request;
     use crate::{Completion, Engine, Queued};
-
-    fn request(fd: RawFd, kind: Kind, offset: u64, buffer: &mut [u8]) -> Request {
-        Request {
-            kind,
-            sync_flags: 0,
-            file: 0,
-            fd,
-            offset,
-            len: buffer.len() as u32,
-            buffer: buffer.as_mut_ptr(),
-        }
-    }
 
     fn reap(engine: &mut Pool, min: u32, max: u32) -> Vec<Completion> {
         let mut done = Vec::new();

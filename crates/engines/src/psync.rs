@@ -191,22 +191,11 @@ impl Seeking {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::{AsRawFd, RawFd};
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileExt;
 
     use super::*;
-
-    fn request(fd: RawFd, kind: Kind, offset: u64, buffer: &mut [u8]) -> Request {
-        Request {
-            kind,
-            sync_flags: 0,
-            file: 0,
-            fd,
-            offset,
-            len: buffer.len() as u32,
-            buffer: buffer.as_mut_ptr(),
-        }
-    }
+    use crate::request;
 
     /// Data both ways, the end of the file, errors, flushes: alike whatever the call.
     #[test]

@@ -157,22 +157,10 @@ impl Spliced {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::RawFd;
     use std::os::unix::fs::FileExt;
 
     use super::*;
-
-    fn request(fd: RawFd, kind: Kind, offset: u64, buffer: &mut [u8]) -> Request {
-        Request {
-            kind,
-            sync_flags: 0,
-            file: 0,
-            fd,
-            offset,
-            len: buffer.len() as u32,
-            buffer: buffer.as_mut_ptr(),
-        }
-    }
+    use crate::request;
 
     fn pattern(len: usize) -> Vec<u8> {
         (0..len).map(|i| (i * 7 + i / 251) as u8).collect()

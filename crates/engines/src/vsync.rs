@@ -155,18 +155,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use super::*;
-
-    fn request(fd: RawFd, kind: Kind, offset: u64, buffer: &mut [u8]) -> Request {
-        Request {
-            kind,
-            sync_flags: 0,
-            file: 0,
-            fd,
-            offset,
-            len: buffer.len() as u32,
-            buffer: buffer.as_mut_ptr(),
-        }
-    }
+    use crate::request;
 
     fn ignore(_: &[u32]) {}
 
