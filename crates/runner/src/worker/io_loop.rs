@@ -118,6 +118,12 @@ pub(super) struct IoLoop<'a, E> {
     /// When something is due: ramp end, run time, CPU accounting.
     pub(super) timer_ns: u64,
     pub(super) timers: super::account::Timers,
+    /// Operations are traced, serialised, locked or paced: [`IoLoop::offer_watched`] applies.
+    pub(super) watched: bool,
+    /// The operation that was offered last in such a job.
+    pub(super) offered: Op,
+    /// Completions are traced, or their latency is limited.
+    pub(super) notes_completions: bool,
     /// `serialize_overlap`: nothing is handed over that overlaps what is in flight.
     pub(super) serializes: bool,
     /// `--debug=io`.
@@ -174,23 +180,43 @@ impl<E: Engine> IoLoop<'_, E> {
             self.free.pop();
             slot
         };
-        let op = self.slots[slot as usize].op;
-        if self.traced {
-            self.trace("queue", slot);
-        }
-        let busy = if self.locks.is_none() {
-            self.offer(slot)
+        let busy = if self.watched {
+            self.offer_watched(slot)
         } else {
-            self.offer_locked(slot)
+            self.offer(slot)
         };
         let full = self.free.is_empty() || (busy && self.outstanding > 0);
         if full || self.polls() {
             self.reap(full);
         }
-        if self.paced && !busy {
-            return self.pace(op);
+        if self.watched && self.paced && !busy {
+            return self.pace(self.offered);
         }
         !self.ending
+    }
+
+    /// Hands a slot to the engine in a job that wants more than that.
+    #[inline(never)]
+    fn offer_watched(&mut self, index: u32) -> bool {
+        self.offered = self.slots[index as usize].op;
+        if self.traced {
+            self.trace("queue", index);
+        }
+        if self.serializes {
+            if self.overlaps(index) {
+                return self.put_back(index);
+            }
+            self.slots[index as usize].in_flight = true;
+        }
+        let busy = if self.locks.is_none() {
+            self.offer(index)
+        } else {
+            self.offer_locked(index)
+        };
+        if busy {
+            self.slots[index as usize].in_flight = false;
+        }
+        busy
     }
 
     /// Puts an operation into a slot: time stamp, data.
@@ -243,9 +269,7 @@ impl<E: Engine> IoLoop<'_, E> {
             len: op.len as u32,
             buffer: self.memory.address(index, slot.done as usize),
         };
-        let queued = if self.serializes && self.overlaps(index) {
-            Queued::Busy
-        } else if op.kind as u8 >= OpKind::Fsync as u8 {
+        let queued = if op.kind as u8 >= OpKind::Fsync as u8 {
             self.queue_sync(index, &mut request)
         } else {
             self.engine.queue(index, &request)
@@ -266,7 +290,6 @@ impl<E: Engine> IoLoop<'_, E> {
             }
             Queued::Queued => {
                 self.count_issue(index, true);
-                self.slots[index as usize].in_flight = true;
                 if self.counts_calls {
                     self.issued_by_queue(index);
                 }
@@ -281,11 +304,17 @@ impl<E: Engine> IoLoop<'_, E> {
                 if op.kind as u8 >= OpKind::Fsync as u8 {
                     self.page.syncs_in_flight.add(u64::MAX);
                 }
-                self.requeued.push_front(index);
-                self.commit();
-                true
+                self.put_back(index)
             }
         }
+    }
+
+    /// The engine cannot take a slot now: it is the next one to be offered.
+    #[inline(always)]
+    fn put_back(&mut self, index: u32) -> bool {
+        self.requeued.push_front(index);
+        self.commit();
+        true
     }
 
     /// An operation in flight touches a byte of this one.
@@ -422,9 +451,6 @@ impl<E: Engine> IoLoop<'_, E> {
         if (outcome.error != 0 || outcome.residual != 0) && !self.unusual(index, outcome) {
             return;
         }
-        if self.traced {
-            self.trace("complete", index);
-        }
         let slot = &self.slots[index as usize];
         let clat = self.now_ns.saturating_sub(slot.issue_ns);
         let direction = slot.op.kind as usize;
@@ -445,8 +471,8 @@ impl<E: Engine> IoLoop<'_, E> {
         } else if self.measure.clat {
             self.stats.record_sync(clat);
         }
-        if self.measure.limits {
-            self.check_latency(index);
+        if self.notes_completions {
+            self.note_completion(index);
         }
         self.release(index);
     }
@@ -502,6 +528,18 @@ impl<E: Engine> IoLoop<'_, E> {
                 self.slots[index as usize].unmarked = false;
                 self.free.push(index);
             }
+        }
+    }
+
+    /// What few jobs want of a completion.
+    #[cold]
+    #[inline(never)]
+    fn note_completion(&mut self, index: u32) {
+        if self.traced {
+            self.trace("complete", index);
+        }
+        if self.measure.limits {
+            self.check_latency(index);
         }
     }
 

@@ -249,6 +249,7 @@ impl SetUp<'_> {
         let locks = self.locks.take();
         let locked = self.locked.take();
         let mut io = self.io_loop(engine, memory)?;
+        io.watched |= locks.is_some();
         io.locks = locks;
         if !self.wait_for_release(&mut io.reporter) {
             return Ok(());
@@ -323,6 +324,8 @@ impl SetUp<'_> {
             // Sleeps are to end when they should; the default slack is 50 us. A refusal leaves that.
             let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         }
+        let serializes = job.queue.serialize_overlap && !capabilities.synchronous;
+        let traced = self.debug.has("io");
         Ok(IoLoop {
             job,
             policy: &job.errors,
@@ -353,8 +356,11 @@ impl SetUp<'_> {
             now_ns: 0,
             timer_ns: 0,
             timers: Timers::new(&job.pacing),
-            serializes: job.queue.serialize_overlap && !capabilities.synchronous,
-            traced: self.debug.has("io"),
+            watched: serializes || traced || pacer.is_some(),
+            offered: empty.op,
+            notes_completions: traced || measure.limits,
+            serializes,
+            traced,
             paced: pacer.is_some(),
             pacer,
             ending: false,
