@@ -78,6 +78,7 @@ _ferrio_names="\
 --write_barrier= \
 --sync_file_range= \
 --direct= \
+--atomic= \
 --buffered= \
 --overwrite= \
 --loops= \

@@ -77,6 +77,7 @@ complete -c ferrio -l fdatasync -x -d 'Flush the file\'s data after every N writ
 complete -c ferrio -l write_barrier -x -d 'Make each Nth write a barrier'
 complete -c ferrio -l sync_file_range -x -a 'wait_before write wait_after' -d 'Call sync_file_range with these flags after every N writes (flags joined by \',\', \':N\' sets the count)'
 complete -c ferrio -l direct -x -d 'Bypass the page cache'
+complete -c ferrio -l atomic -x -d 'Ask for untorn writes; the engine has to support them'
 complete -c ferrio -l buffered -x -d 'Opposite of direct; writes the same setting negated'
 complete -c ferrio -l overwrite -x -d 'Lay files out first even when the job only writes'
 complete -c ferrio -l loops -x -d 'Run the job\'s I/O this many times'

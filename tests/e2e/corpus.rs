@@ -18,7 +18,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("002-stripe-write-ten-jobs.fio", "'verify"),
     ("010-mixed-engines-verify.fio", "'verify"),
     ("011-libpmem-fsdax.fio", "'ioengine=libpmem"),
-    ("012-atomic-and-buffered-mmap.fio", "'atomic"),
+    (
+        "012-atomic-and-buffered-mmap.fio",
+        "does not support atomic writes",
+    ),
     ("014-time-to-first-byte.fio", "a direct I/O was refused"),
     // A twentieth of 8 MiB is less than its block.
     ("018-db-mix-with-trim-env.fio", "the smallest block"),

@@ -211,3 +211,57 @@ fn lifetimes_of_data_are_told_to_the_kernel() {
     ));
     assert!(!plain.stderr.contains(", 0x40c, "), "{}", plain.stderr);
 }
+
+/// Files that cannot are refused by the kernel; the flag is there, on writes alone.
+#[test]
+fn atomic_writes_are_asked_for() {
+    if !has_tool("strace") {
+        return skip("no strace");
+    }
+    let dir = scratch();
+    let own = env!("CARGO_BIN_EXE_ferrio");
+    let line = format!(
+        "-f -e trace=preadv2,pwritev2,openat {own} --name=j --ioengine=pvsync2 --rw=rw --bs=4k \
+         --size=16k --atomic=1 --ignore_error=,EOPNOTSUPP:EINVAL"
+    );
+    let run = finish(command("strace", dir.path(), &words(&line)));
+    let calls = |name: &str| -> Vec<&str> {
+        run.stderr
+            .lines()
+            .filter(|line| line.contains(name))
+            .collect()
+    };
+    let writes = calls("pwritev2(");
+    assert!(!writes.is_empty(), "{}", run.stderr);
+    assert!(
+        writes
+            .iter()
+            .all(|line| line.contains("0x40") || line.contains("ATOMIC")),
+        "{writes:?}"
+    );
+    assert!(
+        calls("preadv2(")
+            .iter()
+            .all(|line| !line.contains("0x40") && !line.contains("ATOMIC"))
+    );
+    assert!(calls("openat").iter().any(|line| line.contains("O_DIRECT")));
+    for (line, part) in [
+        (
+            "--name=j --ioengine=psync --rw=write --size=4k --atomic=1",
+            "atomic",
+        ),
+        (
+            "--name=j --ioengine=mmap --rw=read --size=4k --atomic=1",
+            "atomic",
+        ),
+        (
+            "--name=j --ioengine=libaio --rw=write --size=4k --atomic=2",
+            "atomic",
+        ),
+    ] {
+        refuses(line, part);
+    }
+    // A job that only reads asks for nothing.
+    let line = "--name=r --ioengine=libaio --rw=read --size=4k --bs=4k --atomic=1";
+    crate::support::run(dir.path(), &words(line)).expect(0);
+}

@@ -12,6 +12,8 @@ pub(crate) const CMD_PREADV: u16 = 7;
 pub(crate) const CMD_PWRITEV: u16 = 8;
 /// `RWF_NOWAIT`.
 pub(crate) const RWF_NOWAIT: u32 = 0x8;
+/// `RWF_ATOMIC`.
+pub(crate) const RWF_ATOMIC: u32 = 0x40;
 
 /// `struct iocb`, little-endian layout.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,7 +7,8 @@
 //! once when nothing is pending. Bound of requests over the whole system: `fs.aio-max-nr`.
 
 use crate::aio_abi::{
-    CMD_FSYNC, CMD_PREAD, CMD_PREADV, CMD_PWRITE, CMD_PWRITEV, Context, IoEvent, Iocb, RWF_NOWAIT,
+    CMD_FSYNC, CMD_PREAD, CMD_PREADV, CMD_PWRITE, CMD_PWRITEV, Context, IoEvent, Iocb, RWF_ATOMIC,
+    RWF_NOWAIT,
 };
 use crate::file_ops::run_at_once;
 use crate::{Capabilities, Completion, Engine, EngineError, Kind, Outcome, Queued, Request};
@@ -17,6 +18,8 @@ use crate::{Capabilities, Completion, Engine, EngineError, Kind, Outcome, Queued
 pub struct LibaioSettings {
     /// `RWF_NOWAIT` on reads and writes.
     pub nowait: bool,
+    /// Writes are not torn (`RWF_ATOMIC`, Linux 6.11).
+    pub atomic: bool,
     /// Vectored calls with one element.
     pub vectored: bool,
     /// Poll: a minimum of 0 is passed on instead of waiting in the kernel.
@@ -106,6 +109,9 @@ impl Libaio {
         block.nbytes = u64::from(request.len);
         if self.settings.nowait {
             block.rw_flags = RWF_NOWAIT;
+        }
+        if self.settings.atomic && request.kind == Kind::Write {
+            block.rw_flags |= RWF_ATOMIC;
         }
         if self.settings.vectored {
             let vector = &mut self.vectors[index];

@@ -15,6 +15,8 @@ use crate::{Capabilities, Engine, Kind, Outcome, Queued, Request};
 const RWF_HIPRI: i32 = 0x1;
 /// `RWF_NOWAIT`: fail with `EAGAIN` in place of blocking.
 const RWF_NOWAIT: i32 = 0x8;
+/// `RWF_ATOMIC`: written as a whole or not at all (Linux 6.11).
+const RWF_ATOMIC: i32 = 0x40;
 /// `RWF_DONTCACHE`: what is transferred leaves the page cache at once.
 const RWF_DONTCACHE: i32 = 0x80;
 
@@ -35,6 +37,8 @@ pub struct RwFlags {
     pub uncached: bool,
     /// Fail in place of blocking.
     pub nowait: bool,
+    /// Writes are not torn (`RWF_ATOMIC`).
+    pub atomic: bool,
 }
 
 /// Reads and writes at given offsets.
@@ -42,6 +46,8 @@ pub struct RwFlags {
 pub struct Positional {
     call: Call,
     flags: i32,
+    /// For writes only.
+    write_flags: i32,
     polled_percent: Option<u32>,
     draws: Taus32,
 }
@@ -51,6 +57,7 @@ impl Positional {
         Positional {
             call,
             flags,
+            write_flags: 0,
             polled_percent,
             // Not the job's seed: fio's figures do not depend on it either.
             draws: Taus32::new(1),
@@ -76,7 +83,10 @@ impl Positional {
         if settings.nowait {
             flags |= RWF_NOWAIT;
         }
-        Positional::with(Call::Flagged, flags, settings.polled_percent)
+        Positional {
+            write_flags: if settings.atomic { RWF_ATOMIC } else { 0 },
+            ..Positional::with(Call::Flagged, flags, settings.polled_percent)
+        }
     }
 
     /// Flags of the next operation. Each one draws, whatever its kind.
@@ -101,7 +111,9 @@ impl Positional {
         let result = unsafe {
             match (self.call, request.kind) {
                 (Call::Flagged, Kind::Read) => libc::preadv64v2(fd, vectors, 1, offset, flags),
-                (Call::Flagged, Kind::Write) => libc::pwritev64v2(fd, vectors, 1, offset, flags),
+                (Call::Flagged, Kind::Write) => {
+                    libc::pwritev64v2(fd, vectors, 1, offset, flags | self.write_flags)
+                }
                 (_, Kind::Read) => libc::preadv64(fd, vectors, 1, offset),
                 (_, Kind::Write) => libc::pwritev64(fd, vectors, 1, offset),
                 _ => return run_at_once(request),
@@ -293,6 +305,7 @@ mod tests {
             polled_percent: Some(100),
             uncached: true,
             nowait: true,
+            atomic: false,
         });
         assert_eq!(engine.next_flags(), 0x89);
         assert_eq!(Positional::flagged(RwFlags::default()).next_flags(), 0);

@@ -19,6 +19,8 @@ use crate::{
 
 /// `RWF_NOWAIT` and `RWF_DONTCACHE` of `preadv2(2)`.
 const RWF_NOWAIT: i32 = 0x8;
+/// `RWF_ATOMIC`: written as a whole or not at all (Linux 6.11).
+const RWF_ATOMIC: i32 = 0x40;
 const RWF_DONTCACHE: i32 = 0x80;
 /// Idle time of the kernel's polling thread: the kernel's default, one second.
 const SQ_IDLE_MS: u32 = 1000;
@@ -42,6 +44,8 @@ pub struct IoUringSettings {
     pub uncached: bool,
     /// Do not wait for the cache or the device's queue.
     pub nowait: bool,
+    /// Writes are not torn (`RWF_ATOMIC`).
+    pub atomic: bool,
     /// Every N-th request goes to a kernel worker; 0 is off.
     pub force_async: u32,
     /// I/O priority word of reads and writes; 0 leaves the process's.
@@ -54,7 +58,8 @@ pub struct IoUring {
     depth: u32,
     settings: IoUringSettings,
     vectored: bool,
-    rw_flags: i32,
+    read_flags: i32,
+    write_flags: i32,
     enter_flags: EnterFlags,
     /// Lengths of the requests in each slot.
     lengths: Box<[u32]>,
@@ -178,7 +183,7 @@ impl IoUring {
         if ring.params().is_feature_no_iowait() {
             enter_flags |= EnterFlags::NO_IOWAIT;
         }
-        let rw_flags = if settings.uncached { RWF_DONTCACHE } else { 0 }
+        let read_flags = if settings.uncached { RWF_DONTCACHE } else { 0 }
             | if settings.nowait { RWF_NOWAIT } else { 0 };
         let empty = libc::iovec {
             iov_base: std::ptr::null_mut(),
@@ -189,7 +194,8 @@ impl IoUring {
             depth,
             settings,
             vectored,
-            rw_flags,
+            read_flags,
+            write_flags: read_flags | if settings.atomic { RWF_ATOMIC } else { 0 },
             enter_flags,
             lengths: vec![0; depth as usize].into(),
             vectors: vec![empty; depth as usize].into(),
@@ -207,8 +213,13 @@ impl IoUring {
                 match request.kind {
                     Kind::Read | Kind::Write => {
                         let (buffer, len) = (request.buffer, request.len);
-                        let (flags, priority) = (self.rw_flags, self.settings.io_priority);
+                        let priority = self.settings.io_priority;
                         let read = request.kind == Kind::Read;
+                        let flags = if read {
+                            self.read_flags
+                        } else {
+                            self.write_flags
+                        };
                         macro_rules! finish {
                             ($op:expr) => {
                                 $op.offset(request.offset)

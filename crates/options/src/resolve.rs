@@ -33,6 +33,7 @@ pub(crate) fn resolve(draft: &mut Draft, rules: &Rules, findings: &mut Findings)
     buffers(draft);
     engine(draft, findings);
     readonly(draft, rules, findings);
+    atomic(draft, findings);
     zones(draft, findings);
     overwrite(draft);
     block_sizes(draft, findings);
@@ -447,6 +448,26 @@ fn amount(amount: ZonedAmount) -> Amount {
             percent: Some(percent),
         },
     }
+}
+
+/// Jobs that only read have nothing to tear, but the engine must be one that can.
+fn atomic(draft: &mut Draft, findings: &mut Findings) {
+    let target = &mut draft.spec.target;
+    if !target.atomic {
+        return;
+    }
+    // An engine that is not built ends the run by its own name.
+    let own_engine = draft.engine == draft.spec.engine.name();
+    if own_engine && !draft.spec.engine.writes_atomically() {
+        findings.errors.push(format!(
+            "option 'atomic=1': the engine {} does not support atomic writes (pvsync2, libaio and \
+             io_uring do)",
+            draft.spec.engine.name()
+        ));
+    }
+    target.atomic &= draft.spec.pattern.writes;
+    // Whole or not at all: that goes with direct I/O only.
+    target.direct = true;
 }
 
 /// What was just read into the cache must not be thrown out of it.

@@ -243,6 +243,14 @@ impl EngineSpec {
         self.properties().always_changes
     }
 
+    /// Writes can be asked to be whole or not at all (`atomic`).
+    pub fn writes_atomically(&self) -> bool {
+        matches!(
+            self,
+            EngineSpec::Pvsync2(_) | EngineSpec::Libaio(_) | EngineSpec::IoUring(_)
+        )
+    }
+
     /// Threads with an engine each may share the work (`io_submit_mode=offload`).
     pub fn can_be_offloaded(&self) -> bool {
         !matches!(

@@ -28,6 +28,8 @@ pub struct Target {
     pub filesize: Option<(u64, u64)>,
     /// `direct`.
     pub direct: bool,
+    /// `atomic`: writes are not torn (only in jobs that write, with an engine that can).
+    pub atomic: bool,
     /// `sync`.
     pub sync: OpenSync,
     /// `invalidate`.

@@ -148,7 +148,8 @@ pub(super) static ACCESS: &[Opt] = &[
         .sets(Set::Switch(|d| &mut d.spec.target.direct)),
     Opt::new("atomic", Kind::Bool, "Ask for untorn writes; the engine has to support them")
         .at("I/O", "I/O Type")
-        .default("0"),
+        .default("0")
+        .sets(Set::Switch(|d| &mut d.spec.target.atomic)),
     Opt::new("buffered", Kind::Bool, "Opposite of direct; writes the same setting negated")
         .at("I/O", "I/O Type")
         .default("1")

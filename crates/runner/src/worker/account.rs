@@ -276,6 +276,15 @@ impl<E: Engine> IoLoop<'_, E> {
     fn advice(&self, op: &Op, code: i32) -> String {
         let name = self.name_of(op.file);
         match code {
+            libc::EOPNOTSUPP | libc::EINVAL
+                if self.job.target.atomic && op.kind == OpKind::Write =>
+            {
+                format!(
+                    "atomic=1 needs Linux 6.11, a device and file system that write atomically, and \
+                     a bs= and offsets that {name} can take at once ({} bytes here)",
+                    op.len
+                )
+            }
             libc::EINVAL if self.job.target.direct => format!(
                 "a direct I/O was refused: block sizes, offsets and iomem_align must be \
                  multiples of the logical block size of {name} (often 512 or 4096 bytes), and its \

@@ -68,12 +68,14 @@ impl SetUp<'_> {
             polled_percent: options.hipri.then_some(options.hipri_percent),
             uncached: options.uncached && !self.job.target.direct,
             nowait: options.nowait,
+            atomic: self.job.target.atomic,
         }
     }
 
     fn aio_settings(&self, options: LibaioOptions) -> LibaioSettings {
         LibaioSettings {
             nowait: options.nowait,
+            atomic: self.job.target.atomic,
             vectored: options.vectored,
             polling: self.job.queue.complete_min == 0,
         }
@@ -137,6 +139,7 @@ impl SetUp<'_> {
             nonvectored: options.nonvectored,
             uncached: options.uncached && !self.job.target.direct,
             nowait: options.nowait,
+            atomic: self.job.target.atomic,
             force_async: options.force_async,
             io_priority: self.job.placement.io_priority.unwrap_or(0) as u16,
         }
