@@ -1,8 +1,8 @@
 //! Names of a job's files.
 
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::draft::Draft;
@@ -48,24 +48,32 @@ pub(crate) fn set_files(
         ));
     }
     let may_collide = may_collide(&draft.names.format, &draft.section);
+    let template = Template::new(draft, clone_index);
     let mut files = FileList::default();
+    let mut name = Vec::new();
     for file_index in 0..draft.spec.target.nrfiles {
-        let path = generated_path(draft, clone_index, file_index)?;
+        template.write(file_index, &mut name);
+        if name.len() > PATH_BYTES_MAX {
+            return Err(format!(
+                "a file name made by 'filename_format' is {} bytes long",
+                name.len()
+            ));
+        }
+        let path = Path::new(OsStr::from_bytes(&name));
         let dropped = may_collide
             && clone_index > 0
-            && taken.contains(&path)
+            && taken.contains(path)
             && matches!(
-                host.target_kind(&path),
+                host.target_kind(path),
                 PathKind::Missing | PathKind::Regular
             );
         if !dropped {
-            files.push(&path);
+            files.push(path);
         }
     }
     if may_collide {
         taken.extend(files.iter().map(Path::to_path_buf));
     }
-    draft.spec.target.kinds = kinds(draft.names.kind, files.len());
     draft.spec.target.files = files;
     Ok(())
 }
@@ -98,64 +106,74 @@ fn kinds(kind: FileKind, files: usize) -> Vec<FileKind> {
     vec![kind; files]
 }
 
-fn generated_path(draft: &Draft, clone_index: u32, file_index: u32) -> Result<PathBuf, String> {
-    let mut path = Vec::new();
-    let directories = &draft.names.directories;
-    if !directories.is_empty() {
-        let directory = &directories[clone_index as usize % directories.len()];
-        path.extend_from_slice(directory.as_os_str().as_bytes());
-        path.push(b'/');
+/// The names of one clone's files: what stands before, between and behind the file's number.
+struct Template {
+    pieces: Vec<Vec<u8>>,
+}
+
+impl Template {
+    fn new(draft: &Draft, clone_index: u32) -> Template {
+        let mut template = expand(&draft.names.format, &draft.section, clone_index);
+        let directories = &draft.names.directories;
+        if !directories.is_empty() {
+            let directory = &directories[clone_index as usize % directories.len()];
+            let mut first = directory.as_os_str().as_bytes().to_vec();
+            first.push(b'/');
+            first.append(&mut template.pieces[0]);
+            template.pieces[0] = first;
+        }
+        template
     }
-    path.extend_from_slice(&expand(
-        &draft.names.format,
-        &draft.section,
-        clone_index,
-        file_index,
-    ));
-    if path.len() > PATH_BYTES_MAX {
-        return Err(format!(
-            "a file name made by 'filename_format' is {} bytes long",
-            path.len()
-        ));
+
+    /// The name of a file, in place of what `name` holds.
+    fn write(&self, file_index: u32, name: &mut Vec<u8>) {
+        name.clear();
+        let [first, others @ ..] = &self.pieces[..] else {
+            return;
+        };
+        name.extend_from_slice(first);
+        if others.is_empty() {
+            return;
+        }
+        let number = file_index.to_string();
+        for piece in others {
+            name.extend_from_slice(number.as_bytes());
+            name.extend_from_slice(piece);
+        }
     }
-    Ok(PathBuf::from(OsString::from_vec(path)))
 }
 
 /// `filename_format` with its variables replaced, in this order; a name that holds a later
-/// variable is expanded again, but a name that holds `$jobname` itself only once.
-fn expand(format: &[u8], section: &[u8], clone_index: u32, file_index: u32) -> Vec<u8> {
-    let mut text = format.to_vec();
-    let clone_index = clone_index.to_string();
-    let file_index = file_index.to_string();
-    let variables: [(&[u8], &[u8]); 4] = [
-        (b"$jobname", section),
-        (b"$jobnum", clone_index.as_bytes()),
-        (b"$filenum", file_index.as_bytes()),
-        (b"$clientuid", b""),
-    ];
-    for (variable, value) in variables {
-        text = replace(&text, variable, value);
+/// variable is expanded again, but a name that holds `$jobname` itself only once. The number of
+/// the file is left open.
+fn expand(format: &[u8], section: &[u8], clone_index: u32) -> Template {
+    let text = split(format, b"$jobname").join(section);
+    let text = split(&text, b"$jobnum").join(clone_index.to_string().as_bytes());
+    let pieces = split(&text, b"$filenum");
+    // Locally no client has a name.
+    let whole = |piece: &Vec<u8>| split(piece, b"$clientuid").concat();
+    Template {
+        pieces: pieces.iter().map(whole).collect(),
     }
-    text
 }
 
-/// All occurrences in `text`, upper or lower case.
-fn replace(text: &[u8], variable: &[u8], value: &[u8]) -> Vec<u8> {
-    let mut result = Vec::with_capacity(text.len());
+/// What stands between the occurrences of a variable, upper or lower case; at least one piece.
+fn split(text: &[u8], variable: &[u8]) -> Vec<Vec<u8>> {
+    let mut pieces = vec![Vec::new()];
     let mut rest = text;
     while let [first, tail @ ..] = rest {
-        if rest
-            .get(..variable.len())
-            .is_some_and(|front| front.eq_ignore_ascii_case(variable))
-        {
-            result.extend_from_slice(value);
+        let front = rest.get(..variable.len());
+        if front.is_some_and(|front| front.eq_ignore_ascii_case(variable)) {
+            pieces.push(Vec::new());
             rest = &rest[variable.len()..];
         } else {
-            result.push(*first);
+            if let Some(piece) = pieces.last_mut() {
+                piece.push(*first);
+            }
             rest = tail;
         }
     }
-    result
+    pieces
 }
 
 #[cfg(test)]
@@ -185,9 +203,16 @@ mod tests {
 
     #[test]
     fn variables_ignore_case_and_run_on() {
-        assert_eq!(expand(b"$JOBNAME-$JobNum", b"a", 2, 0), b"a-2");
-        assert_eq!(expand(b"$jobnumber.$foo", b"a", 0, 0), b"0ber.$foo");
-        assert_eq!(expand(b"$jobname.$filenum", b"x$jobnum", 3, 1), b"x3.1");
-        assert_eq!(expand(b"$jobname", b"$jobname", 0, 0), b"$jobname");
+        let name = |format: &[u8], section: &[u8], clone, file| {
+            let mut name = b"old".to_vec();
+            expand(format, section, clone).write(file, &mut name);
+            String::from_utf8(name).expect("text")
+        };
+        assert_eq!(name(b"$JOBNAME-$JobNum", b"a", 2, 0), "a-2");
+        assert_eq!(name(b"$jobnumber.$foo", b"a", 0, 0), "0ber.$foo");
+        assert_eq!(name(b"$jobname.$filenum", b"x$jobnum", 3, 1), "x3.1");
+        assert_eq!(name(b"$jobname", b"$jobname", 0, 0), "$jobname");
+        assert_eq!(name(b"$filenum-$FILENUM$clientuid", b"a", 0, 12), "12-12");
+        assert_eq!(name(b"$jobname", b"$filenum", 0, 7), "7");
     }
 }
