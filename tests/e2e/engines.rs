@@ -547,6 +547,10 @@ fn bad_settings_are_named() {
             "hipri_percentage",
         ),
         ("--ioengine=pvsync2 --nowait=2", "nowait"),
+        (
+            "--ioengine=io_uring --registerfiles --nrfiles=4 --openfiles=2",
+            "openfiles",
+        ),
         ("--ioengine=pvsync2 --uncached=x", "uncached"),
         ("--ioengine=pvsync2 --hipri=x", "hipri"),
         ("--ioengine=pvsync2 --rw=write --atomic=1", "atomic"),

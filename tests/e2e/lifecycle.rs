@@ -111,10 +111,16 @@ fn a_second_signal_ends_at_once() {
     std::thread::sleep(Duration::from_millis(300));
     let asked = Instant::now();
     signal("INT", child.id());
-    let json = wait(child).expect(128).json();
+    let run = wait(child).expect(128);
+    let json = run.json();
     assert!(asked.elapsed() < Duration::from_secs(10));
     assert!(read_ios(&json, 0) > 0);
     assert!(!exists(worker));
+    // The worker that was left behind is named, and one fact stands there once.
+    let named = format!("the worker ({worker}) had not ended");
+    assert!(run.stderr.contains(&named), "{}", run.stderr);
+    let texts = run.stdout.matches("ended by signal 2").count();
+    assert_eq!(texts, 1, "{}", run.stdout);
 }
 
 #[test]

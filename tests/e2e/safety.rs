@@ -274,6 +274,19 @@ fn readonly_forbids_writing_jobs() {
         run(dir.path(), &args).expect(1);
     }
     assert!(!dir.path().join("f").exists());
+    // What a reading job would remove or overwrite all the same.
+    fs::write(dir.path().join("f"), "precious").unwrap();
+    for option in [
+        "--unlink=1",
+        "--unlink_each_loop=1",
+        "--mem=mmapshared:f",
+        "--mem=mmap:new",
+    ] {
+        let args = ["--readonly", "--name=r", "--filename=f", "--bs=1", option];
+        let run = run(dir.path(), &args).expect(1);
+        assert!(run.stderr.contains("--readonly"), "{}", run.stderr);
+    }
+    assert_eq!(fs::read(dir.path().join("f")).unwrap(), b"precious");
 }
 
 #[test]

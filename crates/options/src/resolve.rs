@@ -3,8 +3,8 @@
 
 use crate::draft::{DistributionKind, Draft, ZoneMode, ZonedAmount};
 use crate::spec::{
-    Amount, BlockSize, Direction, Distribution, EngineSpec, FileOperation, MmapOptions, SplitEntry,
-    Strided, Think,
+    Amount, BlockSize, Direction, Distribution, EngineSpec, FileOperation, Memory, MmapOptions,
+    SplitEntry, Strided, Think,
 };
 use crate::table;
 
@@ -42,7 +42,7 @@ pub(crate) fn resolve(draft: &mut Draft, rules: &Rules, findings: &mut Findings)
     alignment(draft, findings);
     think(draft);
     queue(draft, findings);
-    files(draft);
+    files(draft, findings);
     rates(draft, findings);
     run_time(draft, findings);
     size(draft);
@@ -175,6 +175,27 @@ fn readonly(draft: &Draft, rules: &Rules, findings: &mut Findings) {
         findings.errors.push(format!(
             "option 'ioengine={}' changes its targets whatever 'rw' says, which --readonly forbids",
             draft.spec.engine.name()
+        ));
+    }
+    if !rules.readonly {
+        return;
+    }
+    let target = &draft.spec.target;
+    for (set, name) in [
+        (target.unlink, "unlink"),
+        (target.unlink_each_loop, "unlink_each_loop"),
+    ] {
+        if set && !draft.spec.engine.ignores_files() {
+            findings.errors.push(format!(
+                "option '{name}' removes the files, which --readonly forbids"
+            ));
+        }
+    }
+    if let Memory::SharedFile(path) | Memory::File(path) = &draft.spec.data.memory {
+        findings.errors.push(format!(
+            "option 'mem' uses {} as memory, which --readonly forbids: data that is read would be \
+             written there",
+            path.display()
         ));
     }
 }
@@ -396,7 +417,8 @@ fn queue(draft: &mut Draft, findings: &mut Findings) {
     }
 }
 
-fn files(draft: &mut Draft) {
+fn files(draft: &mut Draft, findings: &mut Findings) {
+    let registers = draft.spec.engine.registers_files();
     let target = &mut draft.spec.target;
     let known = u32::try_from(target.files.len()).unwrap_or(u32::MAX);
     target.nrfiles = target.nrfiles.min(known);
@@ -404,6 +426,13 @@ fn files(draft: &mut Draft) {
     target.files.truncate(target.nrfiles as usize);
     if target.openfiles == 0 || target.openfiles > target.nrfiles {
         target.openfiles = target.nrfiles;
+    }
+    if registers && target.openfiles != target.nrfiles {
+        findings.errors.push(format!(
+            "option 'openfiles={}': registered files (registerfiles, sqthread_poll) are all open, so \
+             it must equal nrfiles={}",
+            target.openfiles, target.nrfiles
+        ));
     }
 }
 

@@ -81,7 +81,8 @@ pub struct WorkerPage {
     pub syncs_in_flight: Counter,
     /// Start of the I/O phase that runs now; 0 between phases.
     pub phase_start_ns: Counter,
-    /// Grows while the worker pauses on purpose (rates, think time): a sign of life.
+    /// Grows while the worker pauses on purpose (rates, think time) or removes files: a sign of
+    /// life.
     pub pause_beats: Counter,
     /// User and system CPU milliseconds, context switches, major and minor faults since the
     /// epoch.

@@ -482,13 +482,16 @@ impl Supervisor<'_> {
         let taken = self.signals.take();
         for signal in taken.end {
             self.observer.terminating(signal);
-            self.messages.push(Message {
+            let message = Message {
                 severity: Severity::Warning,
                 job: None,
                 text: format!(
                     "ended by signal {signal}: the result covers what was done until then"
                 ),
-            });
+            };
+            if !self.messages.contains(&message) {
+                self.messages.push(message);
+            }
             if std::mem::replace(&mut self.signalled, true) {
                 self.abandoned = true;
             }
@@ -712,6 +715,9 @@ impl Supervisor<'_> {
 
     /// Nothing outlives the run.
     fn clear_up(&mut self) {
+        if self.abandoned {
+            self.name_abandoned();
+        }
         for job in &self.jobs {
             job.kill();
         }

@@ -106,6 +106,28 @@ impl Supervisor<'_> {
         self.say(Severity::Warning, Some(index), text);
     }
 
+    /// Names the workers that a second signal leaves no time to end.
+    pub(super) fn name_abandoned(&mut self) {
+        let now_ns = self.common.clock.now_ns();
+        for index in 0..self.jobs.len() {
+            let job = &mut self.jobs[index];
+            if !job.is_alive() {
+                continue;
+            }
+            let progress = job.page.progress();
+            if progress != job.last_progress.0 {
+                job.last_progress = (progress, now_ns);
+            }
+            let silent_ms = now_ns.saturating_sub(job.last_progress.1) / 1_000_000;
+            let text = format!(
+                "the worker ({}) had not ended when a second signal came and is given up; its last \
+                 sign of life was {silent_ms} ms before",
+                job.pid_shown
+            );
+            self.say(Severity::Warning, Some(index), text);
+        }
+    }
+
     fn give_up(&mut self, index: usize, silent_s: u64, now_ns: u64) {
         let job = &mut self.jobs[index];
         let kind = if job.spec.thread { "thread" } else { "process" };

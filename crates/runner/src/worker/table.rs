@@ -218,6 +218,8 @@ impl<'a> FileTable<'a> {
         let operation = self.job.engine.file_operation();
         let directories = operation.is_some_and(FileOperation::on_directories);
         for (path, target) in self.job.target.files.iter().zip(self.targets) {
+            // Many files take their time: that is no stall.
+            self.page.pause_beats.add(1);
             let result = match target {
                 _ if directories => std::fs::remove_dir(path),
                 Target::Regular { .. } | Target::Missing => std::fs::remove_file(path),
