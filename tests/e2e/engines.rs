@@ -548,7 +548,7 @@ fn bad_settings_are_named() {
         ),
         ("--ioengine=pvsync2 --nowait=2", "nowait"),
         (
-            "--ioengine=io_uring --registerfiles --nrfiles=4 --openfiles=2",
+            "--ioengine=io_uring --registerfiles --filename=x:y --openfiles=2",
             "openfiles",
         ),
         ("--ioengine=pvsync2 --uncached=x", "uncached"),
