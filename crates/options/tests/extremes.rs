@@ -101,3 +101,18 @@ fn bare_options() {
         }
     }
 }
+
+/// Names of very many files are made quickly and kept compactly; found by fuzzing.
+#[test]
+fn very_many_names() {
+    let words = [
+        "--name=a",
+        "--ioengine=null",
+        "--size=100g",
+        "--numjobs=10",
+        "--nrfiles=150k",
+    ];
+    let run = run_of(parse_words(&words, &FakeHost::default()));
+    let names: usize = run.jobs.iter().map(|job| job.target.files.len()).sum();
+    assert_eq!(names, 1_536_000);
+}
