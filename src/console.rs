@@ -147,7 +147,8 @@ impl Console {
             if job.engine.does_io() {
                 self.print(&ferrio_report::headline(&show::headline(job)));
             }
-            if job.numjobs > 1 {
+            // A set-up alone makes no clones.
+            if job.numjobs > 1 && !spec.setup_only {
                 self.print(banner::CLONES);
             }
         }
