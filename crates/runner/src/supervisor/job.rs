@@ -135,6 +135,16 @@ impl<'a> Job<'a> {
         )
     }
 
+    /// Time since the worker's last sign of life, in nanoseconds.
+    pub(super) fn silence_ns(&mut self, now_ns: u64) -> u64 {
+        let progress = self.page.progress();
+        if progress != self.last_progress.0 {
+            self.last_progress = (progress, now_ns);
+            self.silence_named = false;
+        }
+        now_ns.saturating_sub(self.last_progress.1)
+    }
+
     /// Asks the job to end.
     pub(super) fn terminate(&mut self, now_ns: u64) {
         if !std::mem::replace(&mut self.terminated, true) {

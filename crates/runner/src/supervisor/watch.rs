@@ -71,12 +71,7 @@ impl Supervisor<'_> {
             if !job.is_alive() || burns {
                 continue;
             }
-            let progress = job.page.progress();
-            if progress != job.last_progress.0 {
-                job.last_progress = (progress, now_ns);
-                job.silence_named = false;
-            }
-            let silent_s = now_ns.saturating_sub(job.last_progress.1) / 1_000_000_000;
+            let silent_s = job.silence_ns(now_ns) / 1_000_000_000;
             if grace_s(job, now_ns).is_some_and(|grace| silent_s >= grace) {
                 self.give_up(index, silent_s, now_ns);
             } else if silent_s >= adjusted_s().unwrap_or(NAMED_AFTER_S) {
@@ -114,11 +109,7 @@ impl Supervisor<'_> {
             if !job.is_alive() {
                 continue;
             }
-            let progress = job.page.progress();
-            if progress != job.last_progress.0 {
-                job.last_progress = (progress, now_ns);
-            }
-            let silent_ms = now_ns.saturating_sub(job.last_progress.1) / 1_000_000;
+            let silent_ms = job.silence_ns(now_ns) / 1_000_000;
             let text = format!(
                 "the worker ({}) had not ended when a second signal came and is given up; its last \
                  sign of life was {silent_ms} ms before",

@@ -128,8 +128,7 @@ pub(super) struct IoLoop<'a, E> {
     pub(super) serializes: bool,
     /// `--debug=io`.
     pub(super) traced: bool,
-    /// Something paces the job: `pacer` is there.
-    pub(super) paced: bool,
+    /// What paces the job, if something does.
     pub(super) pacer: Option<Pacer>,
     /// The job shall end (error, run time, stop request).
     pub(super) ending: bool,
@@ -165,7 +164,7 @@ impl<E: Engine> IoLoop<'_, E> {
             self.slots[slot as usize].issue_ns = self.now_ns;
             slot
         } else {
-            if !self.stream.pass_goes_on() || (self.paced && !self.wait_for_turn()) {
+            if !self.stream.pass_goes_on() || (self.watched && !self.wait_for_turn()) {
                 return false;
             }
             let slot = self.free[self.free.len() - 1];
@@ -189,7 +188,7 @@ impl<E: Engine> IoLoop<'_, E> {
         if full || self.polls() {
             self.reap(full);
         }
-        if self.watched && self.paced && !busy {
+        if self.watched && self.pacer.is_some() && !busy {
             return self.pace(self.offered);
         }
         !self.ending

@@ -9,7 +9,6 @@ mod place;
 mod start;
 mod table;
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -170,8 +169,8 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         clock,
         readonly: rules.readonly,
         link,
-        locks: Cell::new(locks),
-        locked: Cell::new(locked),
+        locks,
+        locked,
         ramp_group,
         debug,
     };
@@ -192,8 +191,8 @@ struct SetUp<'a> {
     readonly: bool,
     link: UnixStream,
     /// Taken by the loop.
-    locks: Cell<Option<FileLocks>>,
-    locked: Cell<Option<LockedMemory>>,
+    locks: Option<FileLocks>,
+    locked: Option<LockedMemory>,
     ramp_group: Vec<PageRef>,
     debug: &'a DebugSpec,
 }
@@ -245,7 +244,7 @@ impl SetUp<'_> {
         BufferMemory::allocate(&job.data.memory, job.queue.depth, stride, offset)
     }
 
-    fn run<E: Engine>(&self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
+    fn run<E: Engine>(mut self, engine: E, memory: BufferMemory) -> Result<(), Failure> {
         let locks = self.locks.take();
         let locked = self.locked.take();
         let mut io = self.io_loop(engine, memory)?;
@@ -361,7 +360,6 @@ impl SetUp<'_> {
             notes_completions: traced || measure.limits,
             serializes,
             traced,
-            paced: pacer.is_some(),
             pacer,
             ending: false,
             failure: None,
