@@ -538,6 +538,8 @@ fn blank_spec() -> JobSpec {
             iops_avg_ms: 500,
             job_start_clock: 0,
             gtod_reduce: false,
+            io_log: None,
+            io_log_version: 3,
         },
         recorded: Vec::new(),
     }

@@ -486,6 +486,10 @@ pub struct Reporting {
     pub job_start_clock: u32,
     /// `gtod_reduce`: time stamps are refreshed every 64th operation only.
     pub gtod_reduce: bool,
+    /// `write_iolog`: the file that operations are recorded in.
+    pub io_log: Option<String>,
+    /// `iolog_version`: form of the recorded lines, 2 or 3.
+    pub io_log_version: u32,
 }
 
 /// `unified_rw_reporting`.

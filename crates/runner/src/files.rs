@@ -52,6 +52,7 @@ pub trait PrepareEvents {
 /// # Errors
 /// One line that says what was found, and what overrides it where something does.
 pub fn guard(system: &System, job: &JobSpec) -> Result<(), String> {
+    crate::iolog::guard(job)?;
     if job.engine.ignores_files() {
         return Ok(());
     }

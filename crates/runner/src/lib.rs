@@ -11,6 +11,7 @@
 pub mod clock;
 pub mod failure;
 pub mod files;
+mod iolog;
 pub mod layout;
 pub mod link;
 mod memory;

@@ -1,4 +1,4 @@
-//! Recording and replaying (not built), hooks.
+//! Recording, replaying (not built), hooks.
 
 use super::{Kind, Opt, Set};
 use crate::draft::{Ctx, Draft};
@@ -12,7 +12,18 @@ pub(super) static OPTIONS: &[Opt] = &[
         Kind::Text,
         "Record the I/O pattern into a file",
     )
-    .at("I/O", "I/O Logging"),
+    .at("I/O", "I/O Logging")
+    .sets(Set::Text(|d| &mut d.spec.reporting.io_log)),
+    Opt::new(
+        "iolog_version",
+        Kind::Int,
+        "Form of the recorded lines: 3 has times, 2 has waits (ferrio only)",
+    )
+    .at("I/O", "I/O Logging")
+    .default("3")
+    .range(2, 3)
+    .parent("write_iolog")
+    .sets(Set::U32(|d| &mut d.spec.reporting.io_log_version)),
     Opt::new(
         "read_iolog",
         Kind::Text,

@@ -8,6 +8,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::sampler::Sampler;
 use crate::files::Prepared;
+use crate::iolog::Destination;
 use crate::link::{Failure, Inbox};
 use crate::page::{PageRef, State};
 use crate::worker::{Assignment, Common};
@@ -72,6 +73,8 @@ pub(super) struct Job<'a> {
     pub(super) last_progress: (u64, u64),
     /// Pages whose bytes count for `ramp_size`.
     pub(super) ramp_group: Vec<PageRef>,
+    /// Where the worker's log of operations goes.
+    pub(super) iolog: Option<Destination>,
 }
 
 impl<'a> Job<'a> {
@@ -103,6 +106,7 @@ impl<'a> Job<'a> {
             silence_named: false,
             last_progress: (0, 0),
             ramp_group: Vec::new(),
+            iolog: None,
         }
     }
 
@@ -119,6 +123,7 @@ impl<'a> Job<'a> {
             locks: common.locks.clone(),
             debug: common.debug,
             ramp_group: std::mem::take(&mut self.ramp_group),
+            iolog: self.iolog.clone(),
         }
     }
 

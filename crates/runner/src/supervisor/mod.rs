@@ -2,6 +2,7 @@
 //! the result.
 
 mod job;
+mod logs;
 mod probe;
 mod progress;
 mod result;
@@ -25,6 +26,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::clock;
 use crate::failure;
 use crate::files::{self, PrepareEvents, Rules};
+use crate::iolog;
 use crate::link::{Failure, FromWorker, ToWorker};
 use crate::page::{self, PageRef, State};
 use crate::worker::{Common, locks};
@@ -154,8 +156,10 @@ pub fn run(
 
 /// The jobs as the supervisor keeps them.
 fn all_jobs<'a>(spec: &'a RunSpec, seeds: &'a [Seeds], pages: &[PageRef]) -> Vec<Job<'a>> {
+    let logs = iolog::destinations(spec.jobs.iter(), std::process::id());
     let job = |(index, own): (usize, &'a JobSpec)| {
         let mut job = Job::new(own, &seeds[index], pages[index].clone());
+        job.iolog = logs[index].clone();
         if own.pacing.ramp_bytes > 0 {
             // Jobs that report together leave their ramp together.
             let together = |(at, other): &(usize, &JobSpec)| {
@@ -734,6 +738,7 @@ impl Supervisor<'_> {
             host.finish(!self.abandoned, LAST_WAIT);
         }
         self.restore_schedulers();
+        self.merge_logs();
     }
 }
 

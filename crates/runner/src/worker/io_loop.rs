@@ -142,7 +142,40 @@ impl<E: Engine> IoLoop<'_, E> {
     /// Runs one pass to its end and drains what is in flight.
     pub(super) fn pass(&mut self) {
         while !self.ending && self.turn() {}
+        if self.ending && self.job.pattern.writes && self.job.pattern.trims {
+            self.write_back_trims();
+        }
         self.drain();
+    }
+
+    /// A job that trims and writes back is stopped: no trim stays without its write.
+    #[cold]
+    fn write_back_trims(&mut self) {
+        while self.failure.is_none() {
+            let index = if let Some(index) = self.requeued.pop_front() {
+                index
+            } else {
+                let Some(&slot) = self.free.last() else {
+                    self.collect(1);
+                    continue;
+                };
+                let unmarked = &mut self.slots[slot as usize].unmarked;
+                let Some(op) = self.stream.owed_write(unmarked, &mut self.files) else {
+                    return;
+                };
+                self.prepare(slot, op);
+                self.free.pop();
+                slot
+            };
+            let busy = if self.watched {
+                self.offer_watched(index)
+            } else {
+                self.offer(index)
+            };
+            if busy {
+                self.collect(1);
+            }
+        }
     }
 
     /// One turn of the loop. `false` when the pass is over.
@@ -207,6 +240,11 @@ impl<E: Engine> IoLoop<'_, E> {
             }
             self.slots[index as usize].in_flight = true;
         }
+        let issued_us = if self.files.logs() {
+            self.files.now_us()
+        } else {
+            0
+        };
         let busy = if self.locks.is_none() {
             self.offer(index)
         } else {
@@ -214,6 +252,9 @@ impl<E: Engine> IoLoop<'_, E> {
         };
         if busy {
             self.slots[index as usize].in_flight = false;
+        } else if self.files.logs() {
+            let op = self.offered;
+            self.files.record_op(&op, issued_us);
         }
         busy
     }

@@ -23,6 +23,7 @@ use tracing::subscriber::NoSubscriber;
 use crate::clock::{Clock, wall_clock_ms};
 use crate::failure;
 use crate::files::{self, PrepareEvents, Prepared, Rules, code_of};
+use crate::iolog::Destination;
 use crate::link::{self, Failure, FromWorker, ToWorker};
 use crate::memory::{BufferMemory, LockedMemory};
 use crate::page::{PageRef, State};
@@ -49,6 +50,8 @@ pub(crate) struct Assignment<'a> {
     /// Pages whose bytes count for `ramp_size`; empty without it.
     pub(crate) ramp_group: Vec<PageRef>,
     pub(crate) debug: &'a DebugSpec,
+    /// Where `write_iolog` goes.
+    pub(crate) iolog: Option<Destination>,
 }
 
 /// What all workers of a run have in common.
@@ -148,6 +151,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         locks,
         ramp_group,
         debug,
+        iolog,
     } = assignment;
     let locks = match locks.filter(|_| job.target.lock != FileLock::None) {
         Some(shared) => Some(
@@ -173,6 +177,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
         locked,
         ramp_group,
         debug,
+        iolog,
     };
     if job.target.files.is_empty() && !job.engine.ignores_files() {
         return set.without_files();
@@ -195,6 +200,7 @@ struct SetUp<'a> {
     locked: Option<LockedMemory>,
     ramp_group: Vec<PageRef>,
     debug: &'a DebugSpec,
+    iolog: Option<Destination>,
 }
 
 impl SetUp<'_> {
@@ -298,6 +304,9 @@ impl SetUp<'_> {
                 .register_files(&table.fds)
                 .map_err(|error| failure!(error.code, error.label))?;
         }
+        if let Some(to) = &self.iolog {
+            table.start_log(to)?;
+        }
         let link = self
             .link
             .try_clone()
@@ -355,7 +364,7 @@ impl SetUp<'_> {
             now_ns: 0,
             timer_ns: 0,
             timers: Timers::new(&job.pacing),
-            watched: serializes || traced || pacer.is_some(),
+            watched: serializes || traced || pacer.is_some() || self.iolog.is_some(),
             offered: empty.op,
             notes_completions: traced || measure.limits,
             serializes,
@@ -426,11 +435,11 @@ impl<E: Engine> IoLoop<'_, E> {
         if self.failure.is_none() && !end.sync_files.is_empty() {
             let state = self.page.state();
             self.page.set_state(State::Fsyncing);
-            let mut sync_files = end.sync_files;
+            let (mut sync_files, offset) = (end.sync_files, end.sync_offset);
             let flushed = if self.job.pattern.end_syncfs {
-                self.files.flush_file_systems()
+                self.files.flush_file_systems(offset)
             } else {
-                sync_files.try_for_each(|file| self.files.flush(file))
+                sync_files.try_for_each(|file| self.files.flush(file, offset))
             };
             if let Err(failure) = flushed {
                 self.fail(failure);
@@ -493,7 +502,9 @@ impl<E: Engine> IoLoop<'_, E> {
         if self.job.target.unlink {
             self.unlink_files();
         }
+        self.stream.close_all(&mut self.files);
         self.files.close_all();
+        self.files.finish_log();
         if let Some(failure) = self.files.failure.take() {
             self.fail(failure);
         }

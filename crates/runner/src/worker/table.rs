@@ -10,13 +10,14 @@ use ferrio_device::Target;
 use ferrio_engines::file_ops::{self, OpenFlags};
 use ferrio_engines::names::NameCall;
 use ferrio_options::{Fadvise, FileOperation, JobSpec, OpenSync, StatCall};
-use ferrio_workload::FileEvents;
+use ferrio_workload::{FileEvents, Op, OpKind};
 use ferrio_workload::geometry::Plan;
 use rustix::fs::Advice;
 
 use crate::clock::Clock;
 use crate::failure;
 use crate::files::code_of;
+use crate::iolog::{Destination, IoLog};
 use crate::link::Failure;
 use crate::page::WorkerPage;
 
@@ -56,6 +57,8 @@ pub(super) struct FileTable<'a> {
     /// Things to tell the user, once each.
     pub(super) warnings: Vec<String>,
     warned_cache: bool,
+    /// `write_iolog`.
+    iolog: Option<IoLog>,
 }
 
 impl<'a> FileTable<'a> {
@@ -84,7 +87,47 @@ impl<'a> FileTable<'a> {
             failure: None,
             warnings: Vec::new(),
             warned_cache: false,
+            iolog: None,
         }
+    }
+
+    /// Opens the job's log of operations.
+    pub(super) fn start_log(&mut self, to: &Destination) -> Result<(), Failure> {
+        let log = IoLog::open(to, self.job, self.now_us()).map_err(|error| {
+            let (Destination::Log(path) | Destination::Part(path)) = to;
+            log_failure(path, &error)
+        })?;
+        self.iolog = Some(log);
+        Ok(())
+    }
+
+    /// Operations are recorded.
+    pub(super) fn logs(&self) -> bool {
+        self.iolog.is_some()
+    }
+
+    /// Present time by the program's clock, for the log.
+    pub(super) fn now_us(&self) -> u64 {
+        self.clock.now_ns() / 1000
+    }
+
+    /// Records something, if operations are recorded.
+    fn record(&mut self, event: impl FnOnce(&mut IoLog, u64) -> io::Result<()>) {
+        let Some(log) = &mut self.iolog else { return };
+        if let Err(error) = event(log, self.clock.now_ns() / 1000) {
+            let failure = log_failure(log.path(), &error);
+            self.failure.get_or_insert(failure);
+        }
+    }
+
+    /// Records an operation that was issued at an instant.
+    pub(super) fn record_op(&mut self, op: &Op, issued_us: u64) {
+        self.record(|log, _| log.op(op, issued_us));
+    }
+
+    /// Completes the log.
+    pub(super) fn finish_log(&mut self) {
+        self.record(|log, _| log.finish());
     }
 
     /// Opens every file for the whole job (registered files).
@@ -132,37 +175,50 @@ impl<'a> FileTable<'a> {
         self.plan.files[file as usize].real_size
     }
 
-    /// Flushes a file, opening it when it is closed.
-    pub(super) fn flush(&mut self, file: u32) -> Result<(), Failure> {
+    /// Flushes a file, opening it when it is closed. `offset` is what a log shows.
+    pub(super) fn flush(&mut self, file: u32, offset: u64) -> Result<(), Failure> {
         // Opening a file for this would be the operation that is measured.
         let opens = self.name_call.is_none();
-        if self.job.engine.ignores_files() || !opens && self.fds[file as usize] == CLOSED {
+        let was_open = self.fds[file as usize] != CLOSED;
+        if !opens && !was_open {
             return Ok(());
         }
-        let was_open = self.fds[file as usize] != CLOSED;
-        if !self.open(file)
+        if !was_open
+            && !self.open(file)
             && let Some(failure) = self.failure.take()
         {
             return Err(failure);
         }
-        let Some(fd) = &self.open[file as usize] else {
-            return Ok(());
-        };
-        self.flushed[file as usize] = true;
-        let result = rustix::fs::fsync(fd).map_err(|error| {
-            let shown = self.job.target.files[file as usize].display();
-            failure!(error.raw_os_error(), "end_fsync").advise(format!("flushing {shown} failed"))
+        let kind = OpKind::Fsync;
+        self.record(|log, now| {
+            let len = 0;
+            let op = Op {
+                kind,
+                file,
+                offset,
+                len,
+            };
+            log.op(&op, now)
+        });
+        let result = self.open[file as usize].as_ref().map_or(Ok(()), |fd| {
+            self.flushed[file as usize] = true;
+            rustix::fs::fsync(fd).map_err(|error| {
+                let shown = self.job.target.files[file as usize].display();
+                failure!(error.raw_os_error(), "end_fsync")
+                    .advise(format!("flushing {shown} failed"))
+            })
         });
         if !was_open {
+            self.closing(file);
             self.close(file);
         }
         result
     }
 
     /// Flushes every file system that holds a file of the job, once each.
-    pub(super) fn flush_file_systems(&self) -> Result<(), Failure> {
+    pub(super) fn flush_file_systems(&mut self, offset: u64) -> Result<(), Failure> {
         let mut done: Vec<u64> = Vec::new();
-        for path in &self.job.target.files {
+        for (file, path) in self.job.target.files.iter().enumerate() {
             let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
             let directory = parent.unwrap_or(Path::new("."));
             let shown = directory.display();
@@ -176,6 +232,7 @@ impl<'a> FileTable<'a> {
                 continue;
             }
             done.push(device);
+            self.record(|log, now| log.syncfs(file as u32, offset, now));
             rustix::fs::syncfs(&fd).map_err(|error| failed(&error.into()))?;
         }
         Ok(())
@@ -380,6 +437,28 @@ impl<'a> FileTable<'a> {
         });
     }
 
+    /// Opens a file that is closed.
+    fn really_open(&mut self, file: u32) -> bool {
+        let index = file as usize;
+        tracing::debug!(target: "file", "open {}", self.job.target.files[index].display());
+        if self.job.engine.ignores_files() {
+            self.fds[index] = DISKLESS;
+            self.page.open_files.add(1);
+            return true;
+        }
+        let opened = match self.name_call {
+            Some(call) => self.operate(index, call),
+            None => self.try_open(index),
+        };
+        match opened {
+            Ok(()) => true,
+            Err(failure) => {
+                self.failure.get_or_insert(failure);
+                false
+            }
+        }
+    }
+
     fn advise(&self, index: usize) {
         let advice = match (self.job.target.fadvise, self.job.pattern.random) {
             (Fadvise::None, _) => return,
@@ -400,6 +479,14 @@ impl<'a> FileTable<'a> {
     }
 }
 
+fn log_failure(path: &Path, error: &io::Error) -> Failure {
+    failure!(code_of(error), "write_iolog").advise(format!(
+        "{} cannot be written: {}",
+        path.display(),
+        ferrio_stats::error_text(code_of(error))
+    ))
+}
+
 /// The call that a job's engine makes on each name.
 fn name_call(operation: FileOperation) -> NameCall {
     match operation {
@@ -417,27 +504,15 @@ fn name_call(operation: FileOperation) -> NameCall {
 
 impl FileEvents for FileTable<'_> {
     fn open(&mut self, file: u32) -> bool {
-        let index = file as usize;
-        if self.fds[index] != CLOSED {
-            return true;
+        let opened = self.fds[file as usize] != CLOSED || self.really_open(file);
+        if opened {
+            self.record(|log, now| log.file_event(file, "open", now));
         }
-        tracing::debug!(target: "file", "open {}", self.job.target.files[index].display());
-        if self.job.engine.ignores_files() {
-            self.fds[index] = DISKLESS;
-            self.page.open_files.add(1);
-            return true;
-        }
-        let opened = match self.name_call {
-            Some(call) => self.operate(index, call),
-            None => self.try_open(index),
-        };
-        match opened {
-            Ok(()) => true,
-            Err(failure) => {
-                self.failure.get_or_insert(failure);
-                false
-            }
-        }
+        opened
+    }
+
+    fn closing(&mut self, file: u32) {
+        self.record(|log, now| log.file_event(file, "close", now));
     }
 
     fn close(&mut self, file: u32) {
