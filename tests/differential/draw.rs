@@ -55,7 +55,8 @@ impl Job {
     }
 
     pub(crate) fn depth(&self) -> u64 {
-        self.get("iodepth").map_or(1, |text| text.parse().expect("a number"))
+        self.get("iodepth")
+            .map_or(1, |text| text.parse().expect("a number"))
     }
 
     pub(crate) fn timed(&self) -> bool {
@@ -92,11 +93,25 @@ struct Shape {
     nrfiles: u64,
     real_files: bool,
     rank_names: usize,
+    /// Writes repeat the trims before them; 3.33 adds the start of the region twice then.
+    repeats_trims: bool,
 }
 
 const PATTERNS: &[&str] = &[
-    "read", "write", "rw", "trim", "trimwrite", "randread", "randread", "randread", "randwrite",
-    "randwrite", "randrw", "randrw", "randtrim", "randtrimwrite",
+    "read",
+    "write",
+    "rw",
+    "trim",
+    "trimwrite",
+    "randread",
+    "randread",
+    "randread",
+    "randwrite",
+    "randwrite",
+    "randrw",
+    "randrw",
+    "randtrim",
+    "randtrimwrite",
 ];
 
 const BLOCKS: &[u64] = &[512, 1024, 2048, 4096, 4096, 8192, 3072, 1000, 700];
@@ -126,6 +141,7 @@ pub(crate) fn job(dice: &mut Dice, number: u64) -> Job {
         nrfiles: 1,
         real_files: false,
         rank_names: names.len(),
+        repeats_trims: pattern == "randtrimwrite",
     };
     draw_engine(dice, &mut job, &mut shape);
     draw_pattern(dice, &mut job, &shape, pattern);
@@ -138,7 +154,11 @@ pub(crate) fn job(dice: &mut Dice, number: u64) -> Job {
     draw_syncs(dice, &mut job, &shape);
     draw_end(dice, &mut job, &shape);
     job.set("randrepeat", 0);
-    let seed = if dice.percent(50) { 137 } else { dice.between(0, 1 << 40) };
+    let seed = if dice.percent(50) {
+        137
+    } else {
+        dice.between(0, 1 << 40)
+    };
     job.set("randseed", seed);
     job
 }
@@ -173,7 +193,11 @@ fn draw_pattern(dice: &mut Dice, job: &mut Job, shape: &Shape, pattern: &str) {
         format!(":{}", dice.between(1, 9))
     } else {
         let step = 512 * dice.between(1, 40);
-        if dice.percent(40) { format!(":-{step}") } else { format!(":{step}") }
+        if dice.percent(40) {
+            format!(":-{step}")
+        } else {
+            format!(":{step}")
+        }
     };
     job.set("rw", format!("{pattern}{postfix}"));
     if !postfix.is_empty() && dice.percent(70) {
@@ -186,11 +210,16 @@ fn draw_pattern(dice: &mut Dice, job: &mut Job, shape: &Shape, pattern: &str) {
     if shape.random && dice.percent(15) {
         let one = dice.between(0, 100);
         let more = format!("{one},{},{}", dice.between(0, 100), dice.between(0, 100));
-        let text = if dice.percent(50) { one.to_string() } else { more };
+        let text = if dice.percent(50) {
+            one.to_string()
+        } else {
+            more
+        };
         job.set("percentage_random", text);
     }
 }
 
+/// Every size gets a share: where those without one come into it, 3.33 may draw for ever.
 fn split(dice: &mut Dice, unit: u64, largest: &mut u64, smallest: &mut u64) -> String {
     let count = dice.between(1, 5);
     let mut left = 100;
@@ -199,7 +228,12 @@ fn split(dice: &mut Dice, unit: u64, largest: &mut u64, smallest: &mut u64) -> S
         let size = unit * dice.between(1, 8);
         *largest = (*largest).max(size);
         *smallest = (*smallest).min(size);
-        let share = if at + 1 == count { left } else { dice.between(0, left) };
+        let others = 3 * (count - at - 1);
+        let share = if others == 0 {
+            left
+        } else {
+            dice.between(3, left - others)
+        };
         left -= share;
         entries.push(if dice.percent(15) {
             format!("{size}/")
@@ -255,13 +289,23 @@ fn draw_blocks(dice: &mut Dice, job: &mut Job, shape: &mut Shape) {
 }
 
 fn draw_sizes(dice: &mut Dice, job: &mut Job, shape: &mut Shape) {
-    let odd = if dice.percent(40) { dice.between(1, shape.block) } else { 0 };
+    let odd = if dice.percent(40) {
+        dice.between(1, shape.block)
+    } else {
+        0
+    };
     shape.size = shape.block * shape.blocks + odd;
     job.set("size", shape.size);
-    let sequential_writes = !shape.random && shape.writes;
+    let stepped = job.get("rw").is_some_and(|rw| rw.contains(':'));
+    let partly = stepped || job.get("percentage_random").is_some();
+    let sequential_writes = shape.writes && (!shape.random || partly);
     if dice.percent(20) {
         // Sequential writes beyond the size wrap in another way in 3.33.
-        let highest = if sequential_writes { shape.size } else { shape.size * 3 };
+        let highest = if sequential_writes {
+            shape.size
+        } else {
+            shape.size * 3
+        };
         job.set("io_size", dice.between(shape.block.min(highest), highest));
     }
     if dice.percent(15) {
@@ -309,8 +353,14 @@ fn draw_files(dice: &mut Dice, job: &mut Job, shape: &mut Shape, number: u64, na
 }
 
 fn draw_offsets(dice: &mut Dice, job: &mut Job, shape: &Shape) {
+    if shape.repeats_trims {
+        return;
+    }
     if dice.percent(20) {
-        job.set("offset", shape.smallest * dice.between(1, 20) + dice.pick(&[0, 0, 1]) * 512);
+        job.set(
+            "offset",
+            shape.smallest * dice.between(1, 20) + dice.pick(&[0, 0, 1]) * 512,
+        );
     } else if shape.real_files && dice.percent(10) {
         job.set("offset", format!("{}%", dice.between(1, 80)));
         if dice.percent(50) {
@@ -357,28 +407,43 @@ fn draw_randomness(dice: &mut Dice, job: &mut Job, shape: &Shape) {
 }
 
 fn draw_zones(dice: &mut Dice, job: &mut Job, shape: &Shape) {
-    if !dice.percent(12) {
+    if !dice.percent(12) || shape.repeats_trims {
         return;
     }
     let range = shape.block * dice.between(1, 1 + shape.blocks / 3);
     job.set("zonemode", "strided");
     job.set("zonerange", range);
-    let size = if dice.percent(70) { range } else { shape.block * dice.between(1, 30) };
+    let size = if dice.percent(70) {
+        range
+    } else {
+        shape.block * dice.between(1, 30)
+    };
     job.set("zonesize", size);
     job.set("zoneskip", shape.block * dice.between(0, 3));
 }
 
 fn draw_syncs(dice: &mut Dice, job: &mut Job, shape: &Shape) {
-    // Mixed jobs repeat a sync after each read in 3.33.
-    let plain = shape.writes && !shape.mixed && !shape.trims;
-    if plain && dice.percent(35) {
-        for (name, before) in [("fsync", ""), ("fdatasync", ""), ("sync_file_range", "write:")] {
+    // The null engine is busy all the time when it has a queue; in 3.33 that disturbs syncs.
+    if !shape.writes || job.depth() > 1 && job.get("ioengine") == Some("null") {
+        return;
+    }
+    // 3.33 repeats a sync when it has tried another operation since: a read or trim of a mixed job, or
+    // one that did not fit any more.
+    let once = ["loops", "io_size"]
+        .iter()
+        .all(|name| job.get(name).is_none());
+    let plain = !shape.mixed && !shape.trims && shape.nrfiles == 1 && once;
+    if plain && dice.percent(40) {
+        for (name, before) in [
+            ("fsync", ""),
+            ("fdatasync", ""),
+            ("sync_file_range", "write:"),
+        ] {
             if dice.percent(40) && (before.is_empty() || shape.real_files) {
                 job.set(name, format!("{before}{}", dice.between(1, 12)));
             }
         }
-    }
-    if shape.writes && dice.percent(15) {
+    } else if dice.percent(20) {
         job.set(dice.pick(&["end_fsync", "fsync_on_close"]), 1);
     }
 }

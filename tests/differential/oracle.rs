@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::draw::Job;
 
 /// A run that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// What one job did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) fn run(program: &str, jobs: &[Job]) -> Ran {
                 .into_iter()
                 .enumerate()
                 .map(|(index, failed)| Trace {
-                    events: events(&dir.path().join(format!("{index}.log"))),
+                    events: events(&dir.path().join(format!("{index}.log")), &jobs[index]),
                     failed,
                 })
                 .collect(),
@@ -89,7 +89,9 @@ pub(crate) fn run(program: &str, jobs: &[Job]) -> Ran {
 /// Ends a program that hangs, and the workers that would go on without it.
 fn stop(child: &mut std::process::Child) {
     let parent = child.id().to_string();
-    let _ = Command::new("pkill").args(["-KILL", "-P", &parent]).status();
+    let _ = Command::new("pkill")
+        .args(["-KILL", "-P", &parent])
+        .status();
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -100,29 +102,46 @@ fn errors(dir: &Path, jobs: usize) -> Option<Vec<bool>> {
     let start = text.find('{')?;
     let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter();
     let report: serde_json::Value = documents.next()?.ok()?;
-    let list = report["jobs"].as_array().filter(|list| list.len() == jobs)?;
+    let list = report["jobs"]
+        .as_array()
+        .filter(|list| list.len() == jobs)?;
     Some(list.iter().map(|job| job["error"] != 0).collect())
 }
 
-fn events(log: &Path) -> Vec<String> {
+/// The events of a log; those of a job that ends by time as far as that end is not near.
+fn events(log: &Path, job: &Job) -> Vec<String> {
     let text = fs::read_to_string(log).unwrap_or_default();
-    let lines = text.lines().skip(1);
-    lines
-        .filter_map(|line| Some(line.split_once(' ')?.1.to_string()))
-        .collect()
+    let events: Vec<(u64, &str)> = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(us, event)| Some((us.parse().ok()?, event)))
+        .collect();
+    let last_us = events.last().map_or(0, |(us, _)| *us);
+    let until_us = if job.timed() {
+        last_us.saturating_sub(10_000)
+    } else {
+        last_us
+    };
+    let events = events.into_iter().filter(|(us, _)| *us <= until_us);
+    events.map(|(_, event)| event.to_string()).collect()
 }
 
 /// Makes traces comparable: what means nothing is left out.
 pub(crate) fn comparable(job: &Job, trace: &Trace) -> Vec<String> {
     let mut events = trace.events.clone();
-    if job.depth() > 1 {
-        for event in &mut events {
-            let words: Vec<&str> = event.split(' ').collect();
-            if let [name, kind @ ("sync" | "datasync" | "sync_file_range"), _, _] = words[..] {
-                // What the slot held before.
-                *event = format!("{name} {kind}");
-            }
+    for event in &mut events {
+        let words: Vec<&str> = event.split(' ').collect();
+        if let [name, kind @ ("sync" | "datasync" | "sync_file_range"), _, _] = words[..] {
+            // What the slot held before, be it an attempt that failed.
+            *event = format!("{name} {kind}");
         }
+    }
+    if trace.failed && events.iter().all(|event| event.ends_with(" add")) {
+        // A job that could not be set up.
+        events.clear();
+    }
+    if job.depth() > 1 {
         // fio writes an operation again each time that the engine was busy.
         events.dedup();
     }

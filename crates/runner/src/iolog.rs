@@ -88,9 +88,7 @@ pub(crate) fn guard(job: &JobSpec) -> Result<(), String> {
         Ok(ferrio_device::Target::Block(_)) => Err(format!(
             "write_iolog={file} is a device: its contents would be overwritten"
         )),
-        Ok(ferrio_device::Target::Directory) => {
-            Err(format!("write_iolog={file} is a directory"))
-        }
+        Ok(ferrio_device::Target::Directory) => Err(format!("write_iolog={file} is a directory")),
         _ => Ok(()),
     }
 }
@@ -177,7 +175,9 @@ impl IoLog {
             failed: false,
         };
         let files = job.target.files.iter();
-        log.names = files.map(|path| path.as_os_str().as_bytes().into()).collect();
+        log.names = files
+            .map(|path| path.as_os_str().as_bytes().into())
+            .collect();
         if matches!(to, Destination::Log(_)) {
             log.form.head(&mut log.out)?;
         }
@@ -235,12 +235,7 @@ impl IoLog {
         })
     }
 
-    fn write(
-        &mut self,
-        file: u32,
-        now_us: u64,
-        what: impl FnOnce(&mut Vec<u8>),
-    ) -> io::Result<()> {
+    fn write(&mut self, file: u32, now_us: u64, what: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         if self.failed {
             return Ok(());
         }
@@ -438,7 +433,10 @@ fn split_name(rest: &[u8]) -> (&[u8], &[u8]) {
     let words = if numbers { 3 } else { 1 };
     let mut at = rest.len();
     for _ in 0..words {
-        at = rest[..at].iter().rposition(|byte| *byte == b' ').unwrap_or(0);
+        at = rest[..at]
+            .iter()
+            .rposition(|byte| *byte == b' ')
+            .unwrap_or(0);
     }
     rest.split_at(at)
 }
@@ -492,7 +490,13 @@ mod tests {
         let times: Vec<u64> = text
             .lines()
             .skip(1)
-            .map(|line| line.split(' ').next().expect("a time").parse().expect("a number"))
+            .map(|line| {
+                line.split(' ')
+                    .next()
+                    .expect("a time")
+                    .parse()
+                    .expect("a number")
+            })
             .collect();
         assert_eq!(times.len(), 1 + parts.len());
         assert!(times.is_sorted());

@@ -17,16 +17,17 @@ pub struct FileGeometry {
     pub name: Vec<u8>,
     /// Size in bytes once the file is laid out; `u64::MAX` is without limit.
     pub real_size: u64,
-    /// First byte of the region.
+    /// First byte of the region in the first pass.
     pub start: u64,
+    /// First byte of the region in later passes, and what its end counts from. The start is looked up
+    /// again once the file is laid out: a share of its size is another one then, and with `file_append` it
+    /// is the new end.
+    pub later_start: u64,
     /// Length of the region in bytes.
     pub len: u64,
     /// Size in bytes to which the file has to be laid out; `None` when it is large enough, is no
     /// regular file, or is made when it is opened.
     pub extend_to: Option<u64>,
-    /// A regular file under `file_append`: its start is looked up again at each pass, and is its
-    /// end by then.
-    pub append: bool,
 }
 
 /// What a job will work on.
@@ -231,11 +232,14 @@ impl<'job> Planner<'job> {
         // Names only: such a file is as large as it is asked to be.
         let regular = target.regular || job.engine.diskless();
         let append = job.target.append && regular;
-        let start = if append {
-            real
-        } else {
-            start_offset(job, real)
+        let start_in = |real| {
+            if append {
+                real
+            } else {
+                start_offset(job, real)
+            }
         };
+        let start = start_in(real);
         let path = &job.target.files[index];
         let offset_error = |end| GeometryError::BadOffset {
             job: job.name.clone(),
@@ -275,14 +279,15 @@ impl<'job> Planner<'job> {
         }
         let end = len.saturating_add(start);
         let grows = regular && end > real;
+        let real_size = if grows { end } else { real };
         let file = FileGeometry {
             name: path.as_os_str().as_bytes().to_vec(),
-            real_size: if grows { end } else { real },
+            real_size,
             start,
+            later_start: start_in(real_size),
             len,
             extend_to: (grows && !job.engine.diskless() && !job.target.create_on_open)
                 .then_some(end),
-            append,
         };
         let amount = if endless {
             u64::MAX

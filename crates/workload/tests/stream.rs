@@ -307,7 +307,7 @@ fn a_stopped_job_owes_the_writes_of_its_trims() -> Outcome {
         let mut stream = stream(&format!("--rw={pattern} --bs=4k --size=1m --nrfiles=2"))?;
         let mut files = Recorder::default();
         assert!(stream.begin_pass([0; 3], &mut files));
-        assert_eq!(stream.owed_write(&mut false, &mut files), None);
+        assert_eq!(stream.owed_write(0, &mut false, &mut files), None);
         let trims = [
             issue(&mut stream, &mut files),
             issue(&mut stream, &mut files),
@@ -315,7 +315,7 @@ fn a_stopped_job_owes_the_writes_of_its_trims() -> Outcome {
         for trim in trims {
             let trim = trim.ok_or("no operation")?;
             let write = stream
-                .owed_write(&mut false, &mut files)
+                .owed_write(trim.file, &mut false, &mut files)
                 .ok_or("no write")?;
             assert_eq!(
                 write,
@@ -327,7 +327,9 @@ fn a_stopped_job_owes_the_writes_of_its_trims() -> Outcome {
             );
             stream.issued(&write, false);
         }
-        assert_eq!(stream.owed_write(&mut false, &mut files), None);
+        for file in 0..3 {
+            assert_eq!(stream.owed_write(file, &mut false, &mut files), None);
+        }
     }
     Ok(())
 }

@@ -151,6 +151,7 @@ impl<E: Engine> IoLoop<'_, E> {
     /// A job that trims and writes back is stopped: no trim stays without its write.
     #[cold]
     fn write_back_trims(&mut self) {
+        let mut files = 0..self.job.target.files.len() as u32;
         while self.failure.is_none() {
             let index = if let Some(index) = self.requeued.pop_front() {
                 index
@@ -159,9 +160,10 @@ impl<E: Engine> IoLoop<'_, E> {
                     self.collect(1);
                     continue;
                 };
+                let Some(file) = files.next() else { return };
                 let unmarked = &mut self.slots[slot as usize].unmarked;
-                let Some(op) = self.stream.owed_write(unmarked, &mut self.files) else {
-                    return;
+                let Some(op) = self.stream.owed_write(file, unmarked, &mut self.files) else {
+                    continue;
                 };
                 self.prepare(slot, op);
                 self.free.pop();

@@ -10,8 +10,8 @@ use ferrio_device::Target;
 use ferrio_engines::file_ops::{self, OpenFlags};
 use ferrio_engines::names::NameCall;
 use ferrio_options::{Fadvise, FileOperation, JobSpec, OpenSync, StatCall};
-use ferrio_workload::{FileEvents, Op, OpKind};
 use ferrio_workload::geometry::Plan;
+use ferrio_workload::{FileEvents, Op, OpKind};
 use rustix::fs::Advice;
 
 use crate::clock::Clock;

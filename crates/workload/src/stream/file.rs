@@ -65,12 +65,6 @@ pub(super) struct File {
 
 impl File {
     pub(super) fn new(geometry: &FileGeometry) -> Self {
-        // A file that is appended to starts at its end; once it is laid out, its end is the new one.
-        let start = if geometry.append {
-            geometry.real_size
-        } else {
-            geometry.start
-        };
         File {
             state: State::Closed,
             done: false,
@@ -78,14 +72,14 @@ impl File {
             base: geometry.start,
             len: geometry.len,
             real: geometry.real_size,
-            region_end: geometry.len.saturating_add(start),
+            region_end: geometry.len.saturating_add(geometry.later_start),
             position: [geometry.start; 3],
             last: [NONE; 3],
             spans: [Span::default(); 3],
             map: None,
             lfsr: None,
             rank: None,
-            start,
+            start: geometry.later_start,
             written: None,
             name: geometry.name.as_slice().into(),
         }

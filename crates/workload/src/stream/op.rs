@@ -296,22 +296,20 @@ impl OpStream {
         }
     }
 
-    /// The write-back that is missing for a trim of a trimwrite job, file by file; `None` when
-    /// every trim has its write. A job that is stopped issues these before it ends, so that no
-    /// trimmed range stays without data.
-    pub fn owed_write(&mut self, unmarked: &mut bool, events: &mut impl FileEvents) -> Option<Op> {
-        if !self.trimwrite {
+    /// The write-back that is missing for the last trim of a file in a trimwrite job; `None` when the
+    /// trim has its write. A job that is stopped issues these before it ends, once for each file, so
+    /// that no trimmed range stays without data.
+    pub fn owed_write(
+        &mut self,
+        file: u32,
+        unmarked: &mut bool,
+        events: &mut impl FileEvents,
+    ) -> Option<Op> {
+        let index = file as usize;
+        let state = self.files.get(index).filter(|_| self.trimwrite)?;
+        if state.state != State::Open || state.trim_is_next() {
             return None;
         }
-        for index in 0..self.files.len() {
-            let file = &self.files[index];
-            if file.state != State::Open || file.trim_is_next() {
-                continue;
-            }
-            if let Some(op) = self.prepare_data::<false>(index, WRITE, unmarked, events) {
-                return Some(op);
-            }
-        }
-        None
+        self.prepare_data::<false>(index, WRITE, unmarked, events)
     }
 }
