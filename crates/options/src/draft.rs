@@ -293,9 +293,10 @@ impl Draft {
         }
         if value.surplus(opt) {
             ctx.warn(format!(
-                "option '{}': only the first value of '{}' counts",
+                "option '{}={}': {}",
                 opt.name,
-                String::from_utf8_lossy(text.unwrap_or_default())
+                String::from_utf8_lossy(text.unwrap_or_default()),
+                opt.counting()
             ));
         }
         if ctx.tells_values {

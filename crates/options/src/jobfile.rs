@@ -148,6 +148,9 @@ impl File<'_> {
             self.next += 1;
             if let Some(include) = include_name(&line.text) {
                 if !included(session, line, include, &name, &mut found, 0) {
+                    if !session.dry_run() {
+                        return Err(session.failed());
+                    }
                     // What was read so far counts; the next line must begin a section.
                     break;
                 }
@@ -280,8 +283,8 @@ fn include_name(line: &[u8]) -> Option<&[u8]> {
         .map(|tail| tail.get(1..).unwrap_or_default())
 }
 
-/// Appends the lines of an included file. A failure is told and is no error by itself; nothing of
-/// a file that failed is used.
+/// Appends the lines of an included file; false after a failure, which was told. A run does not
+/// take place then, while a dry run goes on without anything of the file, as in fio.
 fn included(
     session: &mut Session<'_>,
     line: &Line,
@@ -302,21 +305,32 @@ fn included(
     let text = match text {
         Ok(text) => text,
         Err(why) => {
-            session.warn(format!(
-                "{}: cannot open the included file '{}': {why}; the section goes on without it",
-                line.place(),
-                String::from_utf8_lossy(name)
-            ));
+            let hint = if name.is_empty() {
+                " (its name is missing: write 'include FILE')"
+            } else if name[0].is_ascii_whitespace() {
+                " (the name begins with a blank: only one may stand behind 'include')"
+            } else {
+                ""
+            };
+            let name = String::from_utf8_lossy(name);
+            include_failed(
+                session,
+                format!(
+                    "{}: cannot open the included file '{name}': {why}{hint}",
+                    line.place()
+                ),
+            );
             return false;
         }
     };
     let before = found.len();
     for line in lines(&text, &shown(&path)) {
         if line.text[0] == b'[' {
-            session.warn(format!(
-                "{}: an included file must not begin a section; it is left out",
-                line.place()
-            ));
+            let place = line.place();
+            include_failed(
+                session,
+                format!("{place}: an included file must not begin a section"),
+            );
             found.truncate(before);
             return false;
         }
@@ -334,6 +348,14 @@ fn included(
         }
     }
     true
+}
+
+fn include_failed(session: &mut Session<'_>, why: String) {
+    if session.dry_run() {
+        session.warn(format!("{why}; a run would fail"));
+    } else {
+        session.error(why);
+    }
 }
 
 /// The name as it is, or else beside the including file.

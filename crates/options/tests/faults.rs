@@ -250,7 +250,10 @@ fn includes_without_end() {
     let host = FakeHost::default()
         .with_file("j.fio", "[a]\nioengine=null\nsize=1m\ninclude i\n")
         .with_file("i", "bs=4k\ninclude i\n");
-    assert_eq!(status(&parse_words(&["j.fio"], &host)), 0);
+    assert_eq!(status(&parse_words(&["--parse-only", "j.fio"], &host)), 0);
+    let parsed = parse_words(&["j.fio"], &host);
+    assert_eq!(status(&parsed), 1);
+    assert_eq!(errors(&parsed).len(), 1, "{:?}", errors(&parsed));
     let host = FakeHost::default()
         .with_file("j.fio", "[a]\ninclude i0\n")
         .with_file("i40", "bs=4k\n".repeat(100));
@@ -259,6 +262,44 @@ fn includes_without_end() {
         host.with_file(&format!("i{n}"), next)
     });
     assert_eq!(status(&parse_words(&["j.fio"], &host)), 1);
+}
+
+/// Settings that are missing would make another test of it: a run does not take place without an
+/// included file, wherever the line stands, though a dry run passes as in fio.
+#[test]
+fn included_files_that_are_missing() {
+    let job = "[a]\nioengine=null\nsize=1m\n";
+    for (line, hint) in [
+        ("include nope", "'nope'"),
+        ("include  inc", "' inc'"),
+        ("include", "its name is missing"),
+        ("include sections", "must not begin a section"),
+    ] {
+        for behind in ["", "[b]\nioengine=null\nsize=1m\n"] {
+            let host = FakeHost::default()
+                .with_file("inc", "bs=8k\n")
+                .with_file("sections", "bs=8k\n[x]\n")
+                .with_file("j.fio", format!("{job}{line}\n{behind}"));
+            assert_eq!(status(&parse_words(&["--parse-only", "j.fio"], &host)), 0);
+            let parsed = parse_words(&["j.fio"], &host);
+            assert_eq!(status(&parsed), 1, "{line}");
+            let told = errors(&parsed);
+            assert_eq!(told.len(), 1, "{told:?}");
+            let place = if line.ends_with("sections") {
+                "sections:2"
+            } else {
+                "j.fio:4"
+            };
+            assert!(
+                told[0].contains(place) && told[0].contains(hint),
+                "{told:?}"
+            );
+        }
+    }
+    let host = FakeHost::default()
+        .with_file("empty", "")
+        .with_file("j.fio", format!("{job}include empty\n"));
+    assert_eq!(status(&parse_words(&["j.fio"], &host)), 0);
 }
 
 /// Absurd numbers end in a message, not in an allocation.

@@ -68,7 +68,8 @@ pub(super) static CONTENTS: &[Opt] = &[
     )
     .at("I/O", "I/O buffers")
     .range(0, 100)
-    .checks(compress_percentage),
+    .checks(compress_percentage)
+    .last_counts(),
     Opt::new(
         "buffer_compress_chunk",
         Kind::Int,
@@ -85,7 +86,8 @@ pub(super) static CONTENTS: &[Opt] = &[
     )
     .at("I/O", "I/O buffers")
     .range(0, 100)
-    .checks(dedupe_percentage),
+    .checks(dedupe_percentage)
+    .last_counts(),
     Opt::new(
         "dedupe_global",
         Kind::Bool,

@@ -224,10 +224,12 @@ pub(super) static CREDENTIALS: &[Opt] = &[
     .unless(&["cgroup"]),
     Opt::new("uid", Kind::Int, "User id of the worker")
         .at("General", "Job credentials / priority")
-        .sets(Set::Run(uid)),
+        .sets(Set::Run(uid))
+        .last_counts(),
     Opt::new("gid", Kind::Int, "Group id of the worker")
         .at("General", "Job credentials / priority")
-        .sets(Set::Run(gid)),
+        .sets(Set::Run(gid))
+        .last_counts(),
     Opt::new(
         "kb_base",
         Kind::Word,

@@ -25,7 +25,7 @@ pub(super) static VALUES: Known = &[
         &["v033", "v192"],
     ),
     (
-        "operators between numbers are calculated, not dropped",
+        "operators between numbers are refused, not dropped",
         &["v044", "v045"],
     ),
     (
