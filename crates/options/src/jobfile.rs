@@ -6,7 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::cmdline::shown;
-use crate::draft::Draft;
+use crate::draft::{Draft, Place};
 use crate::host::PathKind;
 use crate::nearest;
 use crate::resolve::unknown_engine;
@@ -34,6 +34,15 @@ struct Line {
 impl Line {
     fn shown(&self) -> String {
         String::from_utf8_lossy(&self.text).into_owned()
+    }
+
+    /// Where it stands in `section`.
+    fn place_in(&self, section: &Rc<str>) -> Place {
+        Place {
+            file: self.file.clone(),
+            line: self.number,
+            section: section.clone(),
+        }
     }
 
     /// `FILE:LINE`, in front of messages.
@@ -131,7 +140,7 @@ impl File<'_> {
             if global {
                 self.global_section(session, &lines)?;
             } else {
-                self.job_section(session, name, &lines)?;
+                self.job_section(session, header, name, &lines)?;
             }
         }
         Ok(())
@@ -170,7 +179,7 @@ impl File<'_> {
     fn global_section(&mut self, session: &mut Session<'_>, lines: &[Line]) -> Result<(), Stop> {
         self.begin_showcmd(session);
         let mut global = session.global.clone();
-        let good = options(session, &mut global, lines, "global");
+        let good = options(session, &mut global, lines, &Rc::from("global"));
         session.global = global;
         if !good {
             return Err(session.failed());
@@ -185,15 +194,17 @@ impl File<'_> {
     fn job_section(
         &mut self,
         session: &mut Session<'_>,
+        header: &Line,
         name: &[u8],
         lines: &[Line],
     ) -> Result<(), Stop> {
         self.begin_showcmd(session);
-        let shown = String::from_utf8_lossy(name).into_owned();
+        let shown: Rc<str> = String::from_utf8_lossy(name).into();
         if session.showcmd {
             session.stdout.push_str(&format!("--name={shown} "));
         }
         let mut draft = session.new_job(name);
+        draft.header = Some(header.place_in(&shown));
         if std::mem::take(&mut self.stonewall_first) {
             draft.spec.stonewall = true;
         }
@@ -374,7 +385,12 @@ fn resolve_include(session: &Session<'_>, name: &[u8], including: &OsStr) -> OsS
 }
 
 /// Reads the lines of a section into its job. All lines are tried; false if one was refused.
-fn options(session: &mut Session<'_>, draft: &mut Draft, lines: &[Line], section: &str) -> bool {
+fn options(
+    session: &mut Session<'_>,
+    draft: &mut Draft,
+    lines: &[Line],
+    section: &Rc<str>,
+) -> bool {
     let mut ordered: Vec<&Line> = lines.iter().collect();
     // Stable: units first, names of files last, the rest as written.
     ordered.sort_by_key(|line| -main_option(&line.text).map_or(0, |opt| opt.priority));
@@ -388,7 +404,7 @@ fn options(session: &mut Session<'_>, draft: &mut Draft, lines: &[Line], section
             },
             Err(why) => {
                 session.error(format!(
-                    "{}: option '{}': {why}",
+                    "{}: option '{}' in section [{section}]: {why}",
                     line.place(),
                     line.shown()
                 ));
@@ -402,7 +418,7 @@ fn options(session: &mut Session<'_>, draft: &mut Draft, lines: &[Line], section
         match table::find_engine_option(&draft.engine, &name) {
             Some(opt) => good &= apply(session, draft, opt, line, &text, section),
             None => {
-                refuse_unknown(session, draft, line, &text, &name);
+                refuse_unknown(session, draft, line, &text, section);
                 good = false;
             }
         }
@@ -415,8 +431,10 @@ fn refuse_unknown(
     draft: &Draft,
     line: &Line,
     substituted: &[u8],
-    name: &str,
+    section: &str,
 ) {
+    let name = option_name(substituted);
+    let name = name.as_str();
     let engine_has_options = table::engine_options(&draft.engine).next().is_some();
     let shown = if engine_has_options {
         String::from_utf8_lossy(substituted).into_owned()
@@ -435,10 +453,12 @@ fn refuse_unknown(
     } else if let Some(owner) = table::owners(name) {
         let engine = &draft.engine;
         session.error(format!(
-            "{place}: option '{name}' belongs to {owner}, but the engine here is {engine}"
+            "{place}: option '{name}' in section [{section}] belongs to {owner}, but the engine here is {engine}"
         ));
     } else {
-        session.error(format!("{place}: unknown option '{name}'{hint}"));
+        session.error(format!(
+            "{place}: unknown option '{name}' in section [{section}]{hint}"
+        ));
     }
 }
 
@@ -448,14 +468,15 @@ fn apply(
     opt: &'static table::Opt,
     line: &Line,
     text: &[u8],
-    section: &str,
+    section: &Rc<str>,
 ) -> bool {
     let value = text
         .iter()
         .position(|b| *b == b'=')
         .map(|at| &text[at + 1..]);
     let overrides = draft.spec.target.allow_mounted_write;
-    match draft.apply(opt, value, &mut session.context()) {
+    let place = line.place_in(section);
+    match draft.apply(opt, value, &mut session.context(Some(place))) {
         Ok(()) => {
             if draft.spec.target.allow_mounted_write && !overrides {
                 // A file that is passed on must not decide what may be destroyed here.

@@ -383,9 +383,6 @@ fn split_word<'a>(opt: &Opt, text: &'a str) -> Result<(&'a str, Option<&'a str>)
         return Ok((text, None));
     };
     let (name, tail) = (&text[..at], &text[at + 1..]);
-    if tail.is_empty() && !opt.parameter {
-        return Ok((name, None));
-    }
     if opt.parameter && text[at..].starts_with(':') {
         return Ok((name, Some(tail)));
     }

@@ -62,7 +62,7 @@ pub(super) static VALUES: Known = &[
     (
         "text behind a word or its parameter is refused, not dropped",
         &[
-            "v227", "v240", "v241", "v330", "v332", "v337", "v342", "v475",
+            "v227", "v240", "v241", "v330", "v332", "v337", "v342", "v397", "v475", "v478",
         ],
     ),
     (
