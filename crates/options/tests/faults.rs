@@ -408,6 +408,36 @@ fn errors_start(parsed: &ferrio_options::Parsed, text: &str) -> bool {
         .is_some_and(|told| told.starts_with(text))
 }
 
+/// Arithmetic with a machine keyword, and what is said where it fails.
+#[test]
+fn keyword_arithmetic() {
+    for (value, bytes) in [
+        ("2*$pagesize", 8192),
+        ("$ncpus*1024", 2048),
+        ("($pagesize^2)", 1 << 24),
+    ] {
+        let run = run_of_file(&format!("[a]\nioengine=null\nsize=1g\nbs={value}\n"));
+        assert_eq!(run.jobs[0].pattern.block[0].max, bytes, "{value}");
+    }
+    for (value, why) in [
+        ("$pagesize/0", "division by zero"),
+        ("$pagesize+1%0", "division by zero"),
+        ("$pagesize/(2-2)", "division by zero"),
+        ("$pagesize*2k", "cannot be calculated (operators"),
+        ("$pagesize^2", "operator '^'"),
+        ("$pagesize%1000", "operator '%'"),
+    ] {
+        let text = format!("[a]\nioengine=null\nsize=1g\nbs={value}\n");
+        let parsed = parse_words(&["j.fio"], &FakeHost::default().with_file("j.fio", text));
+        assert_eq!(status(&parsed), 1, "{value}");
+        assert!(
+            errors(&parsed)[0].contains(why),
+            "{value}: {:?}",
+            errors(&parsed)
+        );
+    }
+}
+
 /// Absurd numbers end in a message, not in an allocation.
 #[test]
 fn absurd_numbers() {
