@@ -353,13 +353,16 @@ impl<'a> Session<'a> {
             let queue = &job.spec.queue;
             queue.offload && queue.serialize_overlap
         };
-        if self.jobs.iter().filter(serialize).count() < 2 {
+        let Some(second) = self.jobs.iter().filter(serialize).nth(1).cloned() else {
             return Ok(());
-        }
-        Err(self.fail(
+        };
+        let mut findings = Findings::default();
+        findings.errors.push(
             "option 'serialize_overlap' with 'io_submit_mode=offload' is not built into this \
-             version of ferrio for several jobs, whose overlaps would have to be seen; nothing was run",
-        ))
+             version of ferrio for several jobs, whose overlaps would have to be seen; nothing was run"
+                .to_string(),
+        );
+        self.report(&second, 0, findings)
     }
 
     /// One line for everything that was asked for and is not implemented.

@@ -394,6 +394,13 @@ fn messages_name_the_line() {
         errors.contains("j.fio:1: job 'a': option 'cpuload'"),
         "{errors}"
     );
+    let offload = "ioengine=psync\nsize=1m\nrw=randwrite\niodepth=4\nserialize_overlap=1\n";
+    let jobs = format!("[a]\n{offload}[b]\n{offload}");
+    let errors = told(&format!("[global]\nio_submit_mode=offload\n{jobs}"));
+    assert!(
+        errors.contains("j.fio:14: job 'b': option 'serialize_overlap'"),
+        "{errors}"
+    );
     // The command line has no lines.
     let host = FakeHost::default();
     let parsed = parse_words(&["--name=a", "--size=1m", "--verify_only"], &host);
