@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::published::{self, Case};
 use crate::support::{Run, scratch};
 
 /// Files that end by name, with a part of the message: engines and options that are not built, and
@@ -35,8 +36,9 @@ const REFUSED: &[(&str, &str)] = &[
     ("039-percent-offsets-and-trim.fio", "'verify"),
     ("042-steadystate-long-names-env.fio", "'steadystate"),
     ("045-chromium-8k-verify-env.fio", "'verify"),
-    ("049-falloc-punch-hole-verifier.fio", "'verify"),
-    ("050-e4defrag-donor-file.fio", "'ioengine=e4defrag"),
+    ("048-ignore-errors-arithmetic.fio", "outside parentheses"),
+    ("049-falloc-punch-hole-verifier.fio", "outside parentheses"),
+    ("050-e4defrag-donor-file.fio", "outside parentheses"),
     ("053-iops-under-latency-sla.fio", "'latency_target"),
     (
         "055-indented-yaml-prefill-kb-base.fio",
@@ -59,27 +61,19 @@ const REFUSED: &[(&str, &str)] = &[
 const COLLIDES: &str = "051-one-file-nine-engines.fio";
 
 fn corpus() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/options/tests/data/jobfiles")
+    published::folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/options"))
 }
 
-/// The files that are good input, with their environment.
-fn cases() -> Vec<(String, Vec<(String, String)>)> {
-    let table = fs::read_to_string(corpus().join("expected.tsv")).expect("the table");
-    let lines = table.lines().filter(|line| !line.starts_with('#'));
-    lines
-        .filter_map(|line| {
-            let fields: Vec<&str> = line.split('\t').collect();
-            let env = fields[4].split_whitespace();
-            let env = env.filter_map(|pair| pair.split_once('='));
-            (fields[1] == "0").then(|| {
-                let env = env.map(|(name, value)| {
-                    let value = if value.starts_with('/') { "." } else { value };
-                    (name.to_string(), value.to_string())
-                });
-                (fields[0].to_string(), env.collect())
-            })
-        })
-        .collect()
+/// The files that are good input, their environment fit for here.
+fn cases() -> Vec<Case> {
+    let mut cases = published::cases(&corpus());
+    cases.retain(|case| case.status == 0);
+    for (_, value) in cases.iter_mut().flat_map(|case| &mut case.env) {
+        if value.starts_with('/') {
+            *value = ".".into();
+        }
+    }
+    cases
 }
 
 /// The value that an option gets here; `None` drops the option.
@@ -142,26 +136,8 @@ fn scaled_file(text: &[u8]) -> Vec<u8> {
     result
 }
 
-/// A shell's words: blanks separate, quotes group.
-fn shell_words(text: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quote = None;
-    for letter in text.chars() {
-        match (quote, letter) {
-            (Some(open), _) if open == letter => quote = None,
-            (None, '\'' | '"') => quote = Some(letter),
-            (None, ' ') => words.push(String::new()),
-            _ => words.last_mut().expect("a word").push(letter),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
 /// Words of a command line with scaled values.
-fn scaled_words(text: &str) -> Vec<String> {
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let words: Vec<String> = lines.flat_map(shell_words).collect();
+fn scaled_words(words: &[String]) -> Vec<String> {
     let mut result = Vec::new();
     let mut words = words.iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
@@ -186,7 +162,7 @@ fn scaled_words(text: &str) -> Vec<String> {
 }
 
 /// Runs one of them.
-fn attempt(file: &str, env: &[(String, String)]) -> Run {
+fn attempt(case: &Case) -> Run {
     let dir = scratch();
     // Shares of a target need one that has a size.
     for name in ["t0", "t1"] {
@@ -195,20 +171,20 @@ fn attempt(file: &str, env: &[(String, String)]) -> Run {
     let mut args: Vec<String> = ["--eta=never", "--size=8m", "--runtime=1"]
         .map(String::from)
         .to_vec();
-    if file.ends_with(".cmd") {
-        let text = fs::read_to_string(corpus().join(file)).expect("a command line");
-        args.extend(scaled_words(&text));
+    if case.is_command() {
+        let words = published::command_words(&corpus().join(&case.file));
+        args.extend(scaled_words(&words));
     } else {
         for entry in fs::read_dir(corpus()).expect("the corpus").flatten() {
             let text = fs::read(entry.path()).expect("a file");
             let name = entry.file_name();
             fs::write(dir.path().join(name), scaled_file(&text)).expect("a copy");
         }
-        args.push(file.to_string());
+        args.push(case.file.clone());
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let mut command = crate::support::ferrio(dir.path(), &args);
-    for (name, value) in env {
+    for (name, value) in &case.env {
         command.env(
             name,
             scaled(&name.to_lowercase(), value).unwrap_or_default(),
@@ -225,8 +201,9 @@ fn published_job_files_run() {
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
-                while let Some((file, env)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let run = attempt(file, env);
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let run = attempt(case);
+                    let file = &case.file;
                     let refused = REFUSED.iter().find(|(name, _)| name == file);
                     let as_listed = match refused {
                         Some((_, part)) => run.status != 0 && run.stderr.contains(part),

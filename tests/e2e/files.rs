@@ -94,15 +94,18 @@ fn devices_are_filled() {
     let Some(disk) = Mounted::new(&dir.path().join("small"), &small) else {
         return;
     };
-    let line = "--name=a --directory=small --rw=write --bs=64k --fill_device=1";
-    let (run, json) = run_json(dir.path(), &words(line));
-    let run = run.expect(0);
-    assert_eq!(json["jobs"][0]["error"], 0);
-    assert_eq!(json["jobs"][0]["write"]["io_bytes"], 2 << 20);
-    assert!(!run.stderr.contains("invalidation"), "{}", run.stderr);
     let file = disk.at.join("a.0.0");
-    assert_eq!(fs::metadata(&file).unwrap().size(), 2 << 20);
-    fs::remove_file(&file).unwrap();
+    // A share of nothing is no end either.
+    for size in ["", " --size=50%"] {
+        let line = format!("--name=a --directory=small --rw=write --bs=64k --fill_device=1{size}");
+        let (run, json) = run_json(dir.path(), &words(&line));
+        let run = run.expect(0);
+        assert_eq!(json["jobs"][0]["error"], 0);
+        assert_eq!(json["jobs"][0]["write"]["io_bytes"], 2 << 20);
+        assert!(!run.stderr.contains("invalidation"), "{}", run.stderr);
+        assert_eq!(fs::metadata(&file).unwrap().size(), 2 << 20);
+        fs::remove_file(&file).unwrap();
+    }
     // A reader fills it first, and reads what there is then.
     let line = "--name=a --directory=small --rw=read --bs=64k --fill_device=1";
     let (run, json) = run_json(dir.path(), &words(line));

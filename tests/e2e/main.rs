@@ -17,6 +17,8 @@ mod lifecycle;
 mod offload;
 mod output;
 mod pacing;
+#[path = "../../crates/options/tests/common/published.rs"]
+mod published;
 mod safety;
 mod support;
 mod vectors;

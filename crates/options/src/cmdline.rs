@@ -312,11 +312,11 @@ impl Reader<'_> {
         value: Option<&[u8]>,
     ) -> Result<(), Stop> {
         let result = match &mut self.target {
-            Target::Job(draft) => draft.apply(opt, value, &mut session.context()),
+            Target::Job(draft) => draft.apply(opt, value, &mut session.context(None)),
             Target::Global | Target::None => {
                 // The settings leave the session while the entry's action writes to both.
                 let mut global = session.global.clone();
-                let result = global.apply(opt, value, &mut session.context());
+                let result = global.apply(opt, value, &mut session.context(None));
                 session.global = global;
                 result
             }

@@ -1,7 +1,9 @@
 //! A job while its options are read: what was typed, and the settings that came of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use crate::diag::{Diagnostic, Severity};
 use crate::host::Host;
@@ -13,6 +15,21 @@ use crate::spec::{
 use crate::table::{self, Built, Opt, Set};
 use crate::value::{self, Value};
 
+/// Where a line of a job file stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) file: Rc<str>,
+    pub(crate) line: u32,
+    pub(crate) section: Rc<str>,
+}
+
+/// `FILE:LINE`, in front of messages.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
 /// What the entries' actions may look at besides the job.
 pub(crate) struct Ctx<'a> {
     pub(crate) host: &'a dyn Host,
@@ -23,6 +40,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) diagnostics: &'a mut Vec<Diagnostic>,
     /// `--debug=parse`: accepted values are told.
     pub(crate) tells_values: bool,
+    /// The option's line; `None` on the command line.
+    pub(crate) place: Option<Place>,
     /// Set by an action whose value has an effect that is not implemented.
     unbuilt: bool,
 }
@@ -40,6 +59,7 @@ impl<'a> Ctx<'a> {
             readonly,
             diagnostics,
             tells_values: false,
+            place: None,
             unbuilt: false,
         }
     }
@@ -49,13 +69,20 @@ impl<'a> Ctx<'a> {
         self.unbuilt = true;
     }
 
-    pub(crate) fn warn(&mut self, text: impl Into<String>) {
-        self.diagnostics
-            .push(Diagnostic::new(Severity::Warning, text));
+    pub(crate) fn warn(&mut self, text: impl fmt::Display) {
+        self.tell(Severity::Warning, text);
     }
 
-    pub(crate) fn note(&mut self, text: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::new(Severity::Note, text));
+    pub(crate) fn note(&mut self, text: impl fmt::Display) {
+        self.tell(Severity::Note, text);
+    }
+
+    fn tell(&mut self, severity: Severity, text: impl fmt::Display) {
+        let text = match &self.place {
+            Some(place) => format!("{place}: {text}"),
+            None => text.to_string(),
+        };
+        self.diagnostics.push(Diagnostic::new(severity, text));
     }
 }
 
@@ -167,8 +194,12 @@ pub(crate) struct Draft {
     pub(crate) spec: JobSpec,
     /// Section name, or the `--name` value: makes file names.
     pub(crate) section: Vec<u8>,
+    /// The section's header; `None` on the command line.
+    pub(crate) header: Option<Place>,
     /// Primary names of options given by the user, here or in the global settings.
     pub(crate) given: BTreeSet<&'static str>,
+    /// The last line of each option that was read from a job file.
+    places: BTreeMap<&'static str, Place>,
     /// What was typed for this job, in order of parsing.
     pub(crate) recorded: Vec<Recorded>,
     /// Accepted values whose effect is not implemented, by primary name.
@@ -235,7 +266,9 @@ impl Draft {
         Draft {
             spec: blank_spec(),
             section: Vec::new(),
+            header: None,
             given: BTreeSet::new(),
+            places: BTreeMap::new(),
             recorded: Vec::new(),
             unbuilt: BTreeMap::new(),
             engine: String::new(),
@@ -293,9 +326,10 @@ impl Draft {
         }
         if value.surplus(opt) {
             ctx.warn(format!(
-                "option '{}': only the first value of '{}' counts",
+                "option '{}={}': {}",
                 opt.name,
-                String::from_utf8_lossy(text.unwrap_or_default())
+                String::from_utf8_lossy(text.unwrap_or_default()),
+                opt.counting()
             ));
         }
         if ctx.tells_values {
@@ -304,11 +338,20 @@ impl Draft {
         }
         self.note_unbuilt(opt, &value, text, ctx.unbuilt);
         self.given.insert(opt.name);
+        match &ctx.place {
+            Some(place) => self.places.insert(opt.name, place.clone()),
+            None => self.places.remove(opt.name),
+        };
         self.recorded.push(Recorded {
             opt,
             text: text.map(<[u8]>::to_vec),
         });
         Ok(())
+    }
+
+    /// The line of the job file that gave this option (primary name).
+    pub(crate) fn place(&self, name: &str) -> Option<&Place> {
+        self.places.get(name)
     }
 
     /// Remembers, or forgets, that this option asks for something that is not implemented.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use crate::cmdline::shown;
-use crate::draft::Draft;
+use crate::draft::{Draft, Place};
 use crate::host::PathKind;
 use crate::nearest;
 use crate::resolve::unknown_engine;
@@ -34,6 +34,15 @@ struct Line {
 impl Line {
     fn shown(&self) -> String {
         String::from_utf8_lossy(&self.text).into_owned()
+    }
+
+    /// Where it stands in `section`.
+    fn place_in(&self, section: &Rc<str>) -> Place {
+        Place {
+            file: self.file.clone(),
+            line: self.number,
+            section: section.clone(),
+        }
     }
 
     /// `FILE:LINE`, in front of messages.
@@ -131,7 +140,7 @@ impl File<'_> {
             if global {
                 self.global_section(session, &lines)?;
             } else {
-                self.job_section(session, name, &lines)?;
+                self.job_section(session, header, name, &lines)?;
             }
         }
         Ok(())
@@ -148,6 +157,9 @@ impl File<'_> {
             self.next += 1;
             if let Some(include) = include_name(&line.text) {
                 if !included(session, line, include, &name, &mut found, 0) {
+                    if !session.dry_run() {
+                        return Err(session.failed());
+                    }
                     // What was read so far counts; the next line must begin a section.
                     break;
                 }
@@ -167,7 +179,7 @@ impl File<'_> {
     fn global_section(&mut self, session: &mut Session<'_>, lines: &[Line]) -> Result<(), Stop> {
         self.begin_showcmd(session);
         let mut global = session.global.clone();
-        let good = options(session, &mut global, lines, "global");
+        let good = options(session, &mut global, lines, &Rc::from("global"));
         session.global = global;
         if !good {
             return Err(session.failed());
@@ -182,15 +194,17 @@ impl File<'_> {
     fn job_section(
         &mut self,
         session: &mut Session<'_>,
+        header: &Line,
         name: &[u8],
         lines: &[Line],
     ) -> Result<(), Stop> {
         self.begin_showcmd(session);
-        let shown = String::from_utf8_lossy(name).into_owned();
+        let shown: Rc<str> = String::from_utf8_lossy(name).into();
         if session.showcmd {
             session.stdout.push_str(&format!("--name={shown} "));
         }
         let mut draft = session.new_job(name);
+        draft.header = Some(header.place_in(&shown));
         if std::mem::take(&mut self.stonewall_first) {
             draft.spec.stonewall = true;
         }
@@ -280,8 +294,8 @@ fn include_name(line: &[u8]) -> Option<&[u8]> {
         .map(|tail| tail.get(1..).unwrap_or_default())
 }
 
-/// Appends the lines of an included file. A failure is told and is no error by itself; nothing of
-/// a file that failed is used.
+/// Appends the lines of an included file; false after a failure, which was told. A run does not
+/// take place then, while a dry run goes on without anything of the file, as in fio.
 fn included(
     session: &mut Session<'_>,
     line: &Line,
@@ -302,21 +316,32 @@ fn included(
     let text = match text {
         Ok(text) => text,
         Err(why) => {
-            session.warn(format!(
-                "{}: cannot open the included file '{}': {why}; the section goes on without it",
-                line.place(),
-                String::from_utf8_lossy(name)
-            ));
+            let hint = if name.is_empty() {
+                " (its name is missing: write 'include FILE')"
+            } else if name[0].is_ascii_whitespace() {
+                " (the name begins with a blank: only one may stand behind 'include')"
+            } else {
+                ""
+            };
+            let name = String::from_utf8_lossy(name);
+            include_failed(
+                session,
+                format!(
+                    "{}: cannot open the included file '{name}': {why}{hint}",
+                    line.place()
+                ),
+            );
             return false;
         }
     };
     let before = found.len();
     for line in lines(&text, &shown(&path)) {
         if line.text[0] == b'[' {
-            session.warn(format!(
-                "{}: an included file must not begin a section; it is left out",
-                line.place()
-            ));
+            let place = line.place();
+            include_failed(
+                session,
+                format!("{place}: an included file must not begin a section"),
+            );
             found.truncate(before);
             return false;
         }
@@ -336,6 +361,14 @@ fn included(
     true
 }
 
+fn include_failed(session: &mut Session<'_>, why: String) {
+    if session.dry_run() {
+        session.warn(format!("{why}; a run would fail"));
+    } else {
+        session.error(why);
+    }
+}
+
 /// The name as it is, or else beside the including file.
 fn resolve_include(session: &Session<'_>, name: &[u8], including: &OsStr) -> OsString {
     let plain = OsString::from_vec(name.to_vec());
@@ -352,7 +385,12 @@ fn resolve_include(session: &Session<'_>, name: &[u8], including: &OsStr) -> OsS
 }
 
 /// Reads the lines of a section into its job. All lines are tried; false if one was refused.
-fn options(session: &mut Session<'_>, draft: &mut Draft, lines: &[Line], section: &str) -> bool {
+fn options(
+    session: &mut Session<'_>,
+    draft: &mut Draft,
+    lines: &[Line],
+    section: &Rc<str>,
+) -> bool {
     let mut ordered: Vec<&Line> = lines.iter().collect();
     // Stable: units first, names of files last, the rest as written.
     ordered.sort_by_key(|line| -main_option(&line.text).map_or(0, |opt| opt.priority));
@@ -366,7 +404,7 @@ fn options(session: &mut Session<'_>, draft: &mut Draft, lines: &[Line], section
             },
             Err(why) => {
                 session.error(format!(
-                    "{}: option '{}': {why}",
+                    "{}: option '{}' in section [{section}]: {why}",
                     line.place(),
                     line.shown()
                 ));
@@ -380,7 +418,7 @@ fn options(session: &mut Session<'_>, draft: &mut Draft, lines: &[Line], section
         match table::find_engine_option(&draft.engine, &name) {
             Some(opt) => good &= apply(session, draft, opt, line, &text, section),
             None => {
-                refuse_unknown(session, draft, line, &text, &name);
+                refuse_unknown(session, draft, line, &text, section);
                 good = false;
             }
         }
@@ -393,8 +431,10 @@ fn refuse_unknown(
     draft: &Draft,
     line: &Line,
     substituted: &[u8],
-    name: &str,
+    section: &str,
 ) {
+    let name = option_name(substituted);
+    let name = name.as_str();
     let engine_has_options = table::engine_options(&draft.engine).next().is_some();
     let shown = if engine_has_options {
         String::from_utf8_lossy(substituted).into_owned()
@@ -413,10 +453,12 @@ fn refuse_unknown(
     } else if let Some(owner) = table::owners(name) {
         let engine = &draft.engine;
         session.error(format!(
-            "{place}: option '{name}' belongs to {owner}, but the engine here is {engine}"
+            "{place}: option '{name}' in section [{section}] belongs to {owner}, but the engine here is {engine}"
         ));
     } else {
-        session.error(format!("{place}: unknown option '{name}'{hint}"));
+        session.error(format!(
+            "{place}: unknown option '{name}' in section [{section}]{hint}"
+        ));
     }
 }
 
@@ -426,14 +468,15 @@ fn apply(
     opt: &'static table::Opt,
     line: &Line,
     text: &[u8],
-    section: &str,
+    section: &Rc<str>,
 ) -> bool {
     let value = text
         .iter()
         .position(|b| *b == b'=')
         .map(|at| &text[at + 1..]);
     let overrides = draft.spec.target.allow_mounted_write;
-    match draft.apply(opt, value, &mut session.context()) {
+    let place = line.place_in(section);
+    match draft.apply(opt, value, &mut session.context(Some(place))) {
         Ok(()) => {
             if draft.spec.target.allow_mounted_write && !overrides {
                 // A file that is passed on must not decide what may be destroyed here.

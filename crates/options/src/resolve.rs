@@ -453,8 +453,12 @@ fn run_time(draft: &mut Draft, findings: &mut Findings) {
 }
 
 fn size(draft: &mut Draft) {
-    if draft.spec.target.fill_device && draft.size == ZonedAmount::default() {
-        draft.size.bytes = u64::MAX;
+    if draft.spec.target.fill_device && draft.size.bytes == 0 {
+        // Until the device is full; a share of what is there would be an end of its own.
+        draft.size = ZonedAmount {
+            bytes: u64::MAX,
+            ..ZonedAmount::default()
+        };
     }
     let sizes = &mut draft.spec.sizes;
     sizes.size = amount(draft.size);

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::diag::{Diagnostic, Outcome, Persona, Severity};
-use crate::draft::{Ctx, Draft, Recorded};
+use crate::draft::{Ctx, Draft, Place, Recorded};
 use crate::host::Host;
 use crate::names;
 use crate::resolve::{self, Findings, Rules};
@@ -121,11 +121,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Context for reading an option into a draft.
-    pub(crate) fn context(&mut self) -> Ctx<'_> {
+    /// Context for reading an option into a draft; `place` is its line in a job file.
+    pub(crate) fn context(&mut self, place: Option<Place>) -> Ctx<'_> {
         let dry_run = self.dry_run();
         let mut ctx = Ctx::new(self.host, dry_run, self.readonly, &mut self.diagnostics);
         ctx.tells_values = self.debug.has("parse");
+        ctx.place = place;
         ctx
     }
 
@@ -134,6 +135,7 @@ impl<'a> Session<'a> {
         let mut job = self.global.clone();
         job.recorded = Vec::new();
         job.section = section.to_vec();
+        job.header = None;
         // A name in the global settings names no job.
         job.spec.name = String::from_utf8_lossy(section).into_owned();
         job
@@ -147,11 +149,11 @@ impl<'a> Session<'a> {
         }
         let clones = draft.spec.numjobs as usize;
         if clones == 0 || self.jobs.len().saturating_add(clones) > JOBS_MAX {
-            return Err(self.fail(format!(
-                "job '{}': option 'numjobs={clones}': the number of jobs must lie between 1 and \
-                 {JOBS_MAX}",
-                draft.spec.name
-            )));
+            let mut findings = Findings::default();
+            findings.errors.push(format!(
+                "option 'numjobs={clones}': the number of jobs must lie between 1 and {JOBS_MAX}"
+            ));
+            return self.report(&draft, 0, findings);
         }
         self.exitall |= draft.program.exitall;
         self.clocksource = draft.program.clocksource.or(self.clocksource);
@@ -192,7 +194,7 @@ impl<'a> Session<'a> {
         self.join_group(draft);
         self.check_group(draft, &mut findings);
         split_cpus(draft, &mut findings);
-        self.report(&draft.spec.name.clone(), clone_index, findings)
+        self.report(draft, clone_index, findings)
     }
 
     /// `wait_for` names a job defined earlier, once.
@@ -268,11 +270,16 @@ impl<'a> Session<'a> {
     }
 
     /// Tells what was found. Clones repeat only what their section did not say.
-    fn report(&mut self, job: &str, clone: u32, findings: Findings) -> Result<(), Stop> {
+    fn report(&mut self, draft: &Draft, clone: u32, findings: Findings) -> Result<(), Stop> {
         let fatal = self.warnings_fatal;
         let said = self.diagnostics.len();
         let mut tell = |severity: Severity, text: String| {
-            let line = Diagnostic::new(severity, format!("job '{job}': {text}"));
+            let job = &draft.spec.name;
+            let text = match option_place(draft, &text) {
+                Some(place) => format!("{place}: job '{job}': {text}"),
+                None => format!("job '{job}': {text}"),
+            };
+            let line = Diagnostic::new(severity, text);
             if clone == 0 || !self.diagnostics.contains(&line) {
                 self.diagnostics.push(line);
             }
@@ -346,22 +353,31 @@ impl<'a> Session<'a> {
             let queue = &job.spec.queue;
             queue.offload && queue.serialize_overlap
         };
-        if self.jobs.iter().filter(serialize).count() < 2 {
+        let Some(second) = self.jobs.iter().filter(serialize).nth(1).cloned() else {
             return Ok(());
-        }
-        Err(self.fail(
+        };
+        let mut findings = Findings::default();
+        findings.errors.push(
             "option 'serialize_overlap' with 'io_submit_mode=offload' is not built into this \
-             version of ferrio for several jobs, whose overlaps would have to be seen; nothing was run",
-        ))
+             version of ferrio for several jobs, whose overlaps would have to be seen; nothing was run"
+                .to_string(),
+        );
+        self.report(&second, 0, findings)
     }
 
     /// One line for everything that was asked for and is not implemented.
     fn refuse_unbuilt(&mut self) -> Result<(), Stop> {
-        let mut texts: Vec<String> = self.unbuilt.clone();
+        let mut texts: Vec<String> = self.unbuilt.iter().map(|t| format!("'{t}'")).collect();
         for job in &self.jobs {
-            for (_, text) in job.effective_unbuilt() {
-                if !texts.iter().any(|known| known == text) {
-                    texts.push(text.to_string());
+            for (name, text) in job.effective_unbuilt() {
+                let text = match job.place(name) {
+                    Some(place) => {
+                        format!("'{text}' ({place}, section [{}])", place.section)
+                    }
+                    None => format!("'{text}'"),
+                };
+                if !texts.contains(&text) {
+                    texts.push(text);
                 }
             }
         }
@@ -373,12 +389,27 @@ impl<'a> Session<'a> {
         } else {
             ("options", "are")
         };
-        let list: Vec<String> = texts.iter().map(|text| format!("'{text}'")).collect();
-        let list = list.join(", ");
+        let list = texts.join(", ");
         Err(self.fail(format!(
             "{what} {list} {verb} not built into this version of ferrio yet; nothing was run, \
              because the result would not be what was asked for"
         )))
+    }
+}
+
+/// Where the option stands that a finding begins with, or else its section.
+fn option_place<'a>(draft: &'a Draft, finding: &str) -> Option<&'a Place> {
+    let name = if finding.starts_with("engine ") {
+        "ioengine"
+    } else {
+        let quoted = finding.split('\'').nth(1).unwrap_or_default();
+        quoted.split('=').next().unwrap_or_default()
+    };
+    if draft.is_given(name) {
+        // On the command line it has no place.
+        draft.place(name)
+    } else {
+        draft.header.as_ref()
     }
 }
 

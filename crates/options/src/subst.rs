@@ -86,10 +86,15 @@ fn arithmetic(line: Vec<u8>) -> Result<Vec<u8>, String> {
         text: value,
         at: 0,
         depth: 0,
+        by_zero: false,
     };
-    let number = calculator
-        .whole()
-        .ok_or_else(|| format!("'{shown}' cannot be calculated (operators: + - * / % ^)"))?;
+    let number = calculator.whole().ok_or_else(|| {
+        if calculator.by_zero {
+            format!("'{shown}' cannot be calculated: division by zero")
+        } else {
+            format!("'{shown}' cannot be calculated (operators: + - * / % ^)")
+        }
+    })?;
     let mut result = line[..=equals].to_vec();
     result.extend_from_slice(number.to_string().as_bytes());
     Ok(result)
@@ -128,6 +133,8 @@ struct Calculator<'a> {
     text: &'a [u8],
     at: usize,
     depth: u32,
+    /// What failed was a division by zero.
+    by_zero: bool,
 }
 
 /// Every step yields `None` where bc would complain.
@@ -187,11 +194,11 @@ impl Calculator<'_> {
                 }
                 Some(b'/') => {
                     self.at += 1;
-                    left = divide(left, self.power()?)?;
+                    left = divide(left, self.divisor()?)?;
                 }
                 Some(b'%') => {
                     self.at += 1;
-                    let right = self.power()?;
+                    let right = self.divisor()?;
                     let whole = multiply(divide(left, right)?, right)?;
                     let scale = left.scale.max(right.scale);
                     let units = rescale(left, scale)?.checked_sub(rescale(whole, scale)?)?;
@@ -200,6 +207,12 @@ impl Calculator<'_> {
                 _ => return Some(left),
             }
         }
+    }
+
+    fn divisor(&mut self) -> Option<Decimal> {
+        let number = self.power()?;
+        self.by_zero = number.units == 0;
+        (!self.by_zero).then_some(number)
     }
 
     fn power(&mut self) -> Option<Decimal> {

@@ -250,7 +250,10 @@ fn includes_without_end() {
     let host = FakeHost::default()
         .with_file("j.fio", "[a]\nioengine=null\nsize=1m\ninclude i\n")
         .with_file("i", "bs=4k\ninclude i\n");
-    assert_eq!(status(&parse_words(&["j.fio"], &host)), 0);
+    assert_eq!(status(&parse_words(&["--parse-only", "j.fio"], &host)), 0);
+    let parsed = parse_words(&["j.fio"], &host);
+    assert_eq!(status(&parsed), 1);
+    assert_eq!(errors(&parsed).len(), 1, "{:?}", errors(&parsed));
     let host = FakeHost::default()
         .with_file("j.fio", "[a]\ninclude i0\n")
         .with_file("i40", "bs=4k\n".repeat(100));
@@ -259,6 +262,187 @@ fn includes_without_end() {
         host.with_file(&format!("i{n}"), next)
     });
     assert_eq!(status(&parse_words(&["j.fio"], &host)), 1);
+}
+
+/// Settings that are missing would make another test of it: a run does not take place without an
+/// included file, wherever the line stands, though a dry run passes as in fio.
+#[test]
+fn included_files_that_are_missing() {
+    let job = "[a]\nioengine=null\nsize=1m\n";
+    for (line, hint) in [
+        ("include nope", "'nope'"),
+        ("include  inc", "' inc'"),
+        ("include", "its name is missing"),
+        ("include sections", "must not begin a section"),
+    ] {
+        for behind in ["", "[b]\nioengine=null\nsize=1m\n"] {
+            let host = FakeHost::default()
+                .with_file("inc", "bs=8k\n")
+                .with_file("sections", "bs=8k\n[x]\n")
+                .with_file("j.fio", format!("{job}{line}\n{behind}"));
+            assert_eq!(status(&parse_words(&["--parse-only", "j.fio"], &host)), 0);
+            let parsed = parse_words(&["j.fio"], &host);
+            assert_eq!(status(&parsed), 1, "{line}");
+            let told = errors(&parsed);
+            assert_eq!(told.len(), 1, "{told:?}");
+            let place = if line.ends_with("sections") {
+                "sections:2"
+            } else {
+                "j.fio:4"
+            };
+            assert!(
+                told[0].contains(place) && told[0].contains(hint),
+                "{told:?}"
+            );
+        }
+    }
+    let host = FakeHost::default()
+        .with_file("empty", "")
+        .with_file("j.fio", format!("{job}include empty\n"));
+    assert_eq!(status(&parse_words(&["j.fio"], &host)), 0);
+}
+
+/// Text behind a word is refused as text behind a number is, a lone separator too. At the end of a
+/// list of sizes or zones it drops nothing.
+#[test]
+fn words_are_taken_whole() {
+    for bad in [
+        "mem=malloc:foo",
+        "mem=malloc:",
+        "mem=mmap:",
+        "ioengine=libaio:foo",
+        "ioengine=libaio:",
+        "rw=randread,write",
+        "rw=randread,",
+        "kb_base=1000:",
+        "kb_base=1000,",
+        "bssplit=4k::8k",
+        "bssplit=:4k",
+        "bssplit=:",
+        "bs=4k,abc",
+        "iodepth=,2",
+        "zoneskip=20%",
+    ] {
+        let parsed = parse_words(
+            &["--name=a", "--size=1m", &format!("--{bad}")],
+            &FakeHost::default(),
+        );
+        assert_eq!(status(&parsed), 1, "{bad}");
+        assert!(errors(&parsed)[0].contains(bad), "{:?}", errors(&parsed));
+    }
+    let split = |list: &str| {
+        let job = [
+            "--name=a",
+            "--ioengine=null",
+            "--size=1m",
+            "--rw=randread",
+            list,
+        ];
+        let run = run_of(parse_words(&job, &FakeHost::default()));
+        (
+            run.jobs[0].pattern.block.clone(),
+            run.jobs[0].pattern.distribution.clone(),
+        )
+    };
+    for list in [
+        "--bssplit=4k/50:8k/50",
+        "--random_distribution=zoned:60/10:40/90",
+    ] {
+        assert_eq!(split(&format!("{list}:")), split(list));
+    }
+}
+
+/// A message says where in the job file the option stands, also what is found only when the job is
+/// complete, or is not built.
+#[test]
+fn messages_name_the_line() {
+    let told = |text: &str| {
+        let host = FakeHost::default().with_file("j.fio", text);
+        let parsed = parse_words(&["j.fio"], &host);
+        assert_eq!(status(&parsed), 1, "{text}");
+        errors(&parsed).join("\n")
+    };
+    let job = "[global]\nioengine=null\n[a]\nsize=1m\n";
+    for (line, shown) in [
+        (
+            "verify_only",
+            "option 'verify_only' (j.fio:5, section [a]) is not built",
+        ),
+        (
+            "size=1z",
+            "option 'size=1z' (j.fio:5, section [a]) is not built",
+        ),
+        ("zonesize=1m", "j.fio:5: job 'a': option 'zonesize'"),
+        ("numjobs=5000", "j.fio:5: job 'a': option 'numjobs=5000'"),
+        ("bs=2m", "j.fio:4: job 'a': option 'size'"),
+        ("bs=4q", "j.fio:5: option 'bs=4q' in section [a]"),
+        ("bss=4k", "j.fio:5: unknown option 'bss' in section [a]"),
+        (
+            "hipri=1",
+            "j.fio:5: option 'hipri' in section [a] belongs to",
+        ),
+        ("ioengine=nul", "j.fio:5: job 'a': engine 'nul'"),
+    ] {
+        let errors = told(&format!("{job}{line}\n"));
+        assert!(errors.contains(shown), "{shown}: {errors}");
+    }
+    // Settings of others stand where they were written; what was not written, at the section.
+    let errors = told("[global]\nverify_only\nioengine=null\n[a]\nsize=1m\n");
+    assert!(errors.contains("(j.fio:2, section [global])"), "{errors}");
+    let errors = told("[a]\nioengine=cpuio\n");
+    assert!(
+        errors.contains("j.fio:1: job 'a': option 'cpuload'"),
+        "{errors}"
+    );
+    let offload = "ioengine=psync\nsize=1m\nrw=randwrite\niodepth=4\nserialize_overlap=1\n";
+    let jobs = format!("[a]\n{offload}[b]\n{offload}");
+    let errors = told(&format!("[global]\nio_submit_mode=offload\n{jobs}"));
+    assert!(
+        errors.contains("j.fio:14: job 'b': option 'serialize_overlap'"),
+        "{errors}"
+    );
+    // The command line has no lines.
+    let host = FakeHost::default();
+    let parsed = parse_words(&["--name=a", "--size=1m", "--verify_only"], &host);
+    assert!(errors_start(&parsed, "option 'verify_only' is not built"));
+    let parsed = parse_words(&["--name=a", "--size=1m", "--zonesize=1m"], &host);
+    assert!(errors_start(&parsed, "job 'a': option 'zonesize'"));
+}
+
+fn errors_start(parsed: &ferrio_options::Parsed, text: &str) -> bool {
+    errors(parsed)
+        .first()
+        .is_some_and(|told| told.starts_with(text))
+}
+
+/// Arithmetic with a machine keyword, and what is said where it fails.
+#[test]
+fn keyword_arithmetic() {
+    for (value, bytes) in [
+        ("2*$pagesize", 8192),
+        ("$ncpus*1024", 2048),
+        ("($pagesize^2)", 1 << 24),
+    ] {
+        let run = run_of_file(&format!("[a]\nioengine=null\nsize=1g\nbs={value}\n"));
+        assert_eq!(run.jobs[0].pattern.block[0].max, bytes, "{value}");
+    }
+    for (value, why) in [
+        ("$pagesize/0", "division by zero"),
+        ("$pagesize+1%0", "division by zero"),
+        ("$pagesize/(2-2)", "division by zero"),
+        ("$pagesize*2k", "cannot be calculated (operators"),
+        ("$pagesize^2", "operator '^'"),
+        ("$pagesize%1000", "operator '%'"),
+    ] {
+        let text = format!("[a]\nioengine=null\nsize=1g\nbs={value}\n");
+        let parsed = parse_words(&["j.fio"], &FakeHost::default().with_file("j.fio", text));
+        assert_eq!(status(&parsed), 1, "{value}");
+        assert!(
+            errors(&parsed)[0].contains(why),
+            "{value}: {:?}",
+            errors(&parsed)
+        );
+    }
 }
 
 /// Absurd numbers end in a message, not in an allocation.

@@ -68,7 +68,8 @@ pub(super) static CONTENTS: &[Opt] = &[
     )
     .at("I/O", "I/O buffers")
     .range(0, 100)
-    .checks(compress_percentage),
+    .checks(compress_percentage)
+    .last_counts(),
     Opt::new(
         "buffer_compress_chunk",
         Kind::Int,
@@ -85,7 +86,8 @@ pub(super) static CONTENTS: &[Opt] = &[
     )
     .at("I/O", "I/O buffers")
     .range(0, 100)
-    .checks(dedupe_percentage),
+    .checks(dedupe_percentage)
+    .last_counts(),
     Opt::new(
         "dedupe_global",
         Kind::Bool,
@@ -117,8 +119,8 @@ pub(super) static CONTENTS: &[Opt] = &[
 
 /// All kinds without a file and without huge pages behave alike, but for segments.
 fn memory(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
-    let file = value.parameter().filter(|file| !file.is_empty());
-    draft.spec.data.memory = match (value.word(), file) {
+    draft.spec.data.memory = match (value.word(), value.parameter()) {
+        (3..=5, Some("")) => return Err("the name of a file is missing behind ':'".to_string()),
         (3, Some(file)) => Memory::File(file.into()),
         (4, Some(file)) => Memory::SharedFile(file.into()),
         // The word as such is not built.

@@ -224,10 +224,12 @@ pub(super) static CREDENTIALS: &[Opt] = &[
     .unless(&["cgroup"]),
     Opt::new("uid", Kind::Int, "User id of the worker")
         .at("General", "Job credentials / priority")
-        .sets(Set::Run(uid)),
+        .sets(Set::Run(uid))
+        .last_counts(),
     Opt::new("gid", Kind::Int, "Group id of the worker")
         .at("General", "Job credentials / priority")
-        .sets(Set::Run(gid)),
+        .sets(Set::Run(gid))
+        .last_counts(),
     Opt::new(
         "kb_base",
         Kind::Word,
@@ -271,7 +273,7 @@ fn name(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String>
 /// of another engine are forgotten.
 fn engine(draft: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), String> {
     let text = value.text();
-    let mut name = text.as_ref();
+    let name = text.as_ref();
     if let Some(path) = name.strip_prefix("external:") {
         let path_kind = ctx.host.target_kind(std::path::Path::new(path));
         if !ctx.dry_run && path_kind != PathKind::Regular {
@@ -279,12 +281,9 @@ fn engine(draft: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), Str
         }
         ctx.mark_unbuilt();
     } else if let Some((front, tail)) = name.split_once(':') {
-        if !tail.is_empty() {
-            return Err(format!(
-                "':{tail}' behind the engine '{front}' has no meaning"
-            ));
-        }
-        name = front;
+        return Err(format!(
+            "':{tail}' behind the engine '{front}' has no meaning"
+        ));
     }
     let name = engines::canonical(name);
     if engines::find_engine(name).is_some_and(|engine| !engine.built) {

@@ -249,6 +249,8 @@ pub(crate) struct Opt {
     pub(crate) max: Option<i128>,
     /// Values per option: 1, 2 or 3 (read, write, trim).
     pub(crate) slots: usize,
+    /// Of several values for one place the last one counts, not the first.
+    pub(crate) last_counts: bool,
     pub(crate) parent: Option<&'static str>,
     /// In job files higher priorities are parsed first.
     pub(crate) priority: i8,
@@ -287,6 +289,7 @@ impl Opt {
             min: None,
             max: None,
             slots: 1,
+            last_counts: false,
             parent: None,
             priority: 0,
             pow2: false,
@@ -333,6 +336,12 @@ impl Opt {
 
     const fn slots(mut self, slots: usize) -> Opt {
         self.slots = slots;
+        self
+    }
+
+    /// The action runs for every value of a list, so the last one counts.
+    const fn last_counts(mut self) -> Opt {
+        self.last_counts = true;
         self
     }
 
@@ -410,6 +419,19 @@ impl Opt {
     /// On the command line the value is optional and must be glued to the name.
     pub(crate) fn value_optional(&self) -> bool {
         self.kind == Kind::Flag
+    }
+
+    /// Which of too many values count, in words.
+    pub(crate) fn counting(&self) -> &'static str {
+        match self.slots {
+            _ if self.last_counts => "only the last value counts",
+            3 => "only the first three values (read, write, trim) count",
+            2 if matches!(self.set, Set::LowHigh(_)) => {
+                "only the first and the last value (low and high) count"
+            }
+            2 => "only the first two values count",
+            _ => "only the first value counts",
+        }
     }
 
     /// Listed in help.

@@ -246,7 +246,8 @@ pub(super) static MIX: &[Opt] = &[
     .at("I/O", "Read/write mix")
     .default("50")
     .range(0, 100)
-    .sets(Set::Run(mix_read)),
+    .sets(Set::Run(mix_read))
+    .last_counts(),
     Opt::new(
         "rwmixwrite",
         Kind::Int,
@@ -255,7 +256,8 @@ pub(super) static MIX: &[Opt] = &[
     .at("I/O", "Read/write mix")
     .default("50")
     .range(0, 100)
-    .sets(Set::Run(mix_write)),
+    .sets(Set::Run(mix_write))
+    .last_counts(),
     Opt::new(
         "rwmixcycle",
         Kind::Refused,

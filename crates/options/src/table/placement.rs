@@ -42,7 +42,8 @@ pub(super) static PRIORITY: &[Opt] = &[
 pub(super) static CPUS: &[Opt] = &[
     Opt::new("cpumask", Kind::Int, "CPUs of the worker as a bit mask")
         .at("General", "Job credentials / priority")
-        .sets(Set::Run(cpumask)),
+        .sets(Set::Run(cpumask))
+        .last_counts(),
     Opt::new(
         "cpus_allowed",
         Kind::Custom,

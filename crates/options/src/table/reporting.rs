@@ -94,7 +94,8 @@ pub(super) static LATENCY: &[Opt] = &[
     )
     .at("Statistics", "")
     .default("0")
-    .sets(Set::Run(gtod_reduce)),
+    .sets(Set::Run(gtod_reduce))
+    .last_counts(),
     Opt::new("disable_lat", Kind::Bool, "No total latency statistics")
         .at("Statistics", "")
         .default("0")
@@ -153,7 +154,8 @@ pub(super) static LATENCY: &[Opt] = &[
         "Clock used for the job start time in JSON",
     )
     .at("General", "Clock settings")
-    .sets(Set::Run(job_start_clock)),
+    .sets(Set::Run(job_start_clock))
+    .last_counts(),
     Opt::new(
         "unified_rw_reporting",
         Kind::Word,

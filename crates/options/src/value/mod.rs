@@ -84,7 +84,7 @@ impl Value {
         }
     }
 
-    /// The number of the last piece: options with an action of their own run it for each piece.
+    /// The number of the last piece, for options whose entry says `last_counts`.
     pub(crate) fn last_number(&self) -> u64 {
         match self {
             Value::Numbers(pieces) => pieces.iter().flatten().next_back().copied().unwrap_or(0),
@@ -153,7 +153,7 @@ impl Value {
     /// More pieces than the option has places for.
     pub(crate) fn surplus(&self, opt: &Opt) -> bool {
         match self {
-            Value::Numbers(pieces) => pieces.len() > opt.slots.max(1) && opt.kind != Kind::Size,
+            Value::Numbers(pieces) => pieces.len() > opt.slots.max(1),
             _ => false,
         }
     }
@@ -218,6 +218,11 @@ fn numbers(opt: &Opt, text: &str, kb_base: u32) -> Result<Value, String> {
     }
     if values.iter().all(Option::is_none) {
         return Err(format!("'{text}' holds no number"));
+    }
+    if opt.slots <= 1 && !opt.last_counts && values[0].is_none() {
+        return Err(format!(
+            "'{text}': the first value is missing, and no other counts"
+        ));
     }
     Ok(Value::Numbers(values))
 }
@@ -378,9 +383,6 @@ fn split_word<'a>(opt: &Opt, text: &'a str) -> Result<(&'a str, Option<&'a str>)
         return Ok((text, None));
     };
     let (name, tail) = (&text[..at], &text[at + 1..]);
-    if tail.is_empty() && !opt.parameter {
-        return Ok((name, None));
-    }
     if opt.parameter && text[at..].starts_with(':') {
         return Ok((name, Some(tail)));
     }

@@ -85,10 +85,8 @@ pub(crate) fn quantity(text: &str, kb_base: u32) -> Result<Quantity, String> {
         _ => {}
     }
     let factor = size_factor(&unit, kb_base).ok_or_else(|| {
-        format!(
-            "'{text}': '{}' is no unit of size (k, m, g, t or p, alone or followed by b, i or ib)",
-            decimal.rest
-        )
+        let units = "k, m, g, t or p, alone or followed by b, i or ib";
+        no_unit(text, decimal.rest, "size", units)
     })?;
     // Whole bytes: what is left of a byte is dropped, 1.3g has no exact meaning anyway.
     let bytes = decimal
@@ -127,10 +125,8 @@ pub(crate) fn time_us(text: &str, unit: TimeUnit) -> Result<u64, String> {
             "h" => 3_600 * 1_000_000,
             "d" => 86_400 * 1_000_000,
             _ => {
-                return Err(format!(
-                    "'{text}': '{}' is no unit of time (us, usec, ms, msec, s, m for minutes, h, d)",
-                    decimal.rest
-                ));
+                let units = "us, usec, ms, msec, s, m for minutes, h, d";
+                return Err(no_unit(text, decimal.rest, "time", units));
             }
         };
         let us = decimal
@@ -174,11 +170,23 @@ fn plain_digits(text: &str) -> &str {
     }
 }
 
-/// Arithmetic: parentheses as fio's manual has them, or an operator between numbers, as in
-/// `40+20`, which scripts write and where fio drops all but the first number.
+/// Arithmetic stands in parentheses. Elsewhere fio drops all from the operator on, so an operator
+/// there is an error: any way to calculate it would be another size than fio's.
 fn is_expression(text: &str) -> bool {
-    let behind_sign = text.strip_prefix(['+', '-']).unwrap_or(text);
-    text.starts_with('(') || behind_sign.contains(['+', '*', '/'])
+    text.starts_with('(')
+}
+
+/// What is wrong with text behind a number that is no unit: `kind` and `units` say what would be.
+fn no_unit(text: &str, rest: &str, kind: &str, units: &str) -> String {
+    let operator = rest.find(['+', '-', '*', '/', '%', '^']);
+    match operator.map(|at| &rest[at..=at]) {
+        // A sign of per cent is none where nothing follows it.
+        Some(operator) if rest != "%" => format!(
+            "'{text}': the operator '{operator}' has no meaning outside parentheses; write the \
+             result, or the calculation in parentheses"
+        ),
+        _ => format!("'{text}': '{rest}' is no unit of {kind} ({units})"),
+    }
 }
 
 /// The multiplier of a lower-case size unit.
@@ -283,15 +291,31 @@ mod tests {
         assert_eq!(bytes("1.5m"), Some(1_572_864));
         assert_eq!(bytes("4kib"), Some(4000));
         assert_eq!(bytes("6144.0"), Some(6144));
-        assert_eq!(bytes("128*1"), Some(128));
-        assert_eq!(bytes("4k*2"), Some(8192));
+        assert_eq!(bytes("(128*1)"), Some(128));
+        assert_eq!(bytes("(4k*2)"), Some(8192));
         assert_eq!(bytes("-1k"), Some(-1024));
         for bad in [
             "4q", "4kk", "4k4", "4k junk", "4 k", "1.5", "1e", "0x10k", "100x", "", "k", "1.",
-            "--4",
+            "--4", "4k*2", "8k/2k", "4k/2", "4+4", "128*1", "2^12", "9%5", "-4*2", "0x10*2",
         ] {
             assert_eq!(bytes(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn operators_outside_parentheses_are_named() {
+        for (text, operator) in [
+            ("8k/2k", "/"),
+            ("4*2", "*"),
+            ("4096^2", "^"),
+            ("4096%1000", "%"),
+        ] {
+            let why = quantity(text, 1024).expect_err(text);
+            let named = format!("operator '{operator}'");
+            assert!(why.contains(text) && why.contains(&named), "{why}");
+        }
+        let why = time_us("10%", TimeUnit::Seconds).expect_err("per cent");
+        assert!(why.contains("'%' is no unit of time"), "{why}");
     }
 
     #[test]
@@ -308,7 +332,7 @@ mod tests {
         assert_eq!(time_us("1.5", TimeUnit::Seconds), Ok(1_500_000));
         assert_eq!(time_us("10", TimeUnit::Microseconds), Ok(10));
         assert_eq!(time_us("1M", TimeUnit::Seconds), Ok(60_000_000));
-        assert_eq!(time_us("40+20", TimeUnit::Seconds), Ok(60_000_000));
+        assert_eq!(time_us("(40+20)", TimeUnit::Seconds), Ok(60_000_000));
         for bad in [
             "10sec",
             "10min",
@@ -317,6 +341,8 @@ mod tests {
             "s",
             "10%",
             "1w",
+            "40+20",
+            "2*30s",
             "99999999999d",
         ] {
             assert!(time_us(bad, TimeUnit::Seconds).is_err(), "{bad}");

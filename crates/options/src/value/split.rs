@@ -11,6 +11,11 @@ const ZONES_MAX: usize = 256;
 /// What the three directions get: `None` leaves a direction as it was.
 pub(crate) type PerDirection<T> = [Option<Vec<T>>; 3];
 
+/// The entries of one direction. A separator at the end has no entry behind it.
+fn list_entries(text: &str) -> impl Iterator<Item = &str> {
+    text.strip_suffix(':').unwrap_or(text).split(':')
+}
+
 /// Gives texts to directions: one text goes to all, the second of two to write and trim.
 /// An empty text leaves its directions alone.
 fn directions(text: &str) -> Result<[Option<&str>; 3], String> {
@@ -45,7 +50,7 @@ fn one_split(
     notice: &mut Option<String>,
 ) -> Result<Vec<SplitEntry>, String> {
     let mut entries: Vec<(u64, Option<u32>)> = Vec::new();
-    for entry in text.split(':') {
+    for entry in list_entries(text) {
         if entries.len() == SPLIT_ENTRIES_MAX {
             *notice = Some(format!("only the first {SPLIT_ENTRIES_MAX} entries count"));
             break;
@@ -113,7 +118,7 @@ fn one_zone_list(
     notice: &mut Option<String>,
 ) -> Result<Vec<Zone>, String> {
     let mut zones: Vec<(u32, Option<u64>)> = Vec::new();
-    for entry in text.split(':') {
+    for entry in list_entries(text) {
         if zones.len() == ZONES_MAX {
             *notice = Some(format!("only the first {ZONES_MAX} zones count"));
             break;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use super::published::{self, Case};
 use crate::common::FakeHost;
 use crate::diag::{Persona, Severity};
 use crate::session::Session;
@@ -16,63 +17,22 @@ const KNOWN: &[(&str, &str)] = &[
         "the recorded program lacks the engine and with it these options; ferrio knows them",
     ),
     (
+        "048-ignore-errors-arithmetic.fio",
+        "iodepth=128*1, runtime=40+20: an operator outside parentheses is refused, not dropped",
+    ),
+    (
+        "049-falloc-punch-hole-verifier.fio",
+        "iodepth=128*1, runtime=100*1: likewise",
+    ),
+    (
+        "050-e4defrag-donor-file.fio",
+        "iodepth=128*1, runtime=30*1: likewise",
+    ),
+    (
         "086-glued-options.cmd",
         "numjobs=1--group_reporting: text behind a number is refused, not dropped",
     ),
 ];
-
-/// One line of the table.
-struct Case {
-    file: String,
-    status: u8,
-    /// Clones counted; `None` when refused.
-    jobs: Option<usize>,
-    error: Option<String>,
-    env: Vec<(String, String)>,
-}
-
-fn cases(table: &str) -> Vec<Case> {
-    let given = |field: &str| (field != "-").then(|| field.to_string());
-    let lines = table.lines().filter(|line| !line.starts_with('#'));
-    lines
-        .map(|line| {
-            let fields: Vec<&str> = line.split('\t').collect();
-            let env = given(fields[4]).unwrap_or_default();
-            let env = env
-                .split_whitespace()
-                .filter_map(|pair| pair.split_once('='));
-            Case {
-                file: fields[0].to_string(),
-                status: fields[1].parse().expect("a status"),
-                jobs: given(fields[2]).and_then(|count| count.parse().ok()),
-                error: given(fields[3]),
-                env: env
-                    .map(|(name, value)| (name.into(), value.into()))
-                    .collect(),
-            }
-        })
-        .collect()
-}
-
-/// A shell's words: blanks separate, quotes group.
-fn shell_words(text: &str) -> Vec<OsString> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for letter in text.chars() {
-        match (quote, letter) {
-            (Some(open), _) if open == letter => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            (None, ' ' | '\n') => words.extend(word.take().map(OsString::from)),
-            _ => word.get_or_insert_default().push(letter),
-        }
-    }
-    words.extend(word.map(OsString::from));
-    words
-}
 
 /// Reads a case as a dry run.
 fn differs(case: &Case, dir: &Path) -> Option<String> {
@@ -85,10 +45,9 @@ fn differs(case: &Case, dir: &Path) -> Option<String> {
         host = host.with_env(name, value);
     }
     let mut words = vec![OsString::from("--parse-only")];
-    if case.file.ends_with(".cmd") {
-        let text = fs::read_to_string(dir.join(&case.file)).expect("a command line");
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        words.extend(lines.flat_map(shell_words));
+    if case.is_command() {
+        let given = published::command_words(&dir.join(&case.file));
+        words.extend(given.into_iter().map(OsString::from));
     } else {
         words.push(OsString::from(&case.file));
     }
@@ -131,9 +90,8 @@ fn names_the_same(error: &str, told: &[&str]) -> bool {
 
 #[test]
 fn published_job_files() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jobfiles");
-    let table = fs::read_to_string(dir.join("expected.tsv")).expect("the table");
-    let cases = cases(&table);
+    let dir = published::folder(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let cases = published::cases(&dir);
     assert!(cases.len() > 100, "{} cases", cases.len());
     let mut wrong = Vec::new();
     for case in &cases {

@@ -25,7 +25,7 @@ pub(super) static VALUES: Known = &[
         &["v033", "v192"],
     ),
     (
-        "operators between numbers are calculated, not dropped",
+        "operators between numbers are refused, not dropped",
         &["v044", "v045"],
     ),
     (
@@ -62,7 +62,7 @@ pub(super) static VALUES: Known = &[
     (
         "text behind a word or its parameter is refused, not dropped",
         &[
-            "v227", "v240", "v241", "v330", "v332", "v337", "v342", "v475",
+            "v227", "v240", "v241", "v330", "v332", "v337", "v342", "v397", "v475", "v478",
         ],
     ),
     (

@@ -8,6 +8,8 @@ mod effective;
 mod jobs;
 mod known;
 mod messages;
+#[path = "../../tests/common/published.rs"]
+mod published;
 mod stored;
 mod table;
 mod values;

@@ -22,6 +22,67 @@ fn expressions() {
     compare(&rows, known::EXPRESSIONS, check);
 }
 
+/// What a warning says of too many values is what happens, for every option that takes numbers.
+#[test]
+fn too_many_values() {
+    let host = FakeHost::default();
+    let read = |opt: &'static table::Opt, text: &str| -> Option<(String, Vec<String>)> {
+        let mut diagnostics = Vec::new();
+        let mut draft = Draft::new(&host);
+        let mut ctx = Ctx::new(&host, false, false, &mut diagnostics);
+        draft.apply(opt, Some(text.as_bytes()), &mut ctx).ok()?;
+        let settings = format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?}",
+            draft.spec,
+            draft.blocks,
+            draft.filesize,
+            draft.zoning,
+            draft.all_cpus,
+            draft.engine_options
+        );
+        Some((settings, diagnostics.into_iter().map(|d| d.text).collect()))
+    };
+    let mut told = 0;
+    for opt in table::JOB_OPTIONS.iter().copied() {
+        for (a, b) in [("0", "1"), ("1", "0"), ("1", "2"), ("4096", "8192")] {
+            let many = vec![a; opt.slots].join(",") + "," + b;
+            let Some((settings, warnings)) = read(opt, &many) else {
+                continue;
+            };
+            let counting = match (opt.slots, opt.last_counts) {
+                (_, true) => b.to_string(),
+                (2, false) => format!("{a},{b}"),
+                (slots, false) => vec![a; slots].join(","),
+            };
+            let alone = read(opt, &counting).map(|(settings, _)| settings);
+            let name = opt.name;
+            if opt.kind != table::Kind::Floats && warnings.iter().any(|w| w.contains("count")) {
+                told += 1;
+                assert_eq!(
+                    Some(settings),
+                    alone,
+                    "{name}={many} is not {counting}: {warnings:?}"
+                );
+            }
+        }
+    }
+    assert!(told > 100, "{told} lists");
+    for (name, list, what) in [
+        ("rwmixread", "50,20", "only the last value counts"),
+        ("bs", "4k,8k,16k,32k", "only the first three values"),
+        ("startdelay", "1,2,3", "the first and the last value"),
+        ("iodepth", "4,2", "only the first value counts"),
+    ] {
+        let opt = table::find(name).expect(name);
+        let (_, warnings) = read(opt, list).expect(list);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(
+            warnings[0].contains(what) && warnings[0].contains(list),
+            "{warnings:?}"
+        );
+    }
+}
+
 /// One row: is the value accepted, and what does the job hold then?
 fn check(row: &Json) -> Option<String> {
     let (name, value) = (text(row, "option"), text(row, "value"));

@@ -93,6 +93,55 @@ fn bash_completes_names_and_words() {
     let names = bash_offers("ferrio --iode").unwrap_or_default();
     assert!(names.contains(&"--iodepth=".to_string()), "{names:?}");
     assert!(names.iter().all(|name| name.starts_with("--iode")));
-    let engines = bash_offers("ferrio -ioengine=lib").unwrap_or_default();
-    assert_eq!(engines, ["libaio"], "only engines that are built");
+    for (line, expected) in [
+        // Only engines that are built; help knows the others, too.
+        ("ferrio -ioengine=lib", &["libaio"][..]),
+        ("ferrio --enghelp=libz", &["libzbc"]),
+        ("ferrio --cmdhelp=hugep", &["hugepage-size"]),
+        (
+            "ferrio --output-format=js",
+            &["json", "json+", "json-lines"],
+        ),
+        ("ferrio --output-format=normal,te", &["normal,terse"]),
+        ("ferrio --output-format normal,te", &["normal,terse"]),
+        // A value as a word of its own, names with one dash, aliases.
+        ("ferrio --rw randr", &["randread", "randrw"]),
+        ("ferrio --name=a -rw  randr", &["randread", "randrw"]),
+        ("ferrio --readwrite=randr", &["randread", "randrw"]),
+        ("ferrio -iodepth_l", &["-iodepth_low="]),
+        (
+            "ferrio --blocks",
+            &[
+                "--blocksize=",
+                "--blocksize_range=",
+                "--blocksize_unaligned",
+            ],
+        ),
+        ("ferrio -time_b", &["-time_based"]),
+        // The value of these must be glued, so that a file follows.
+        ("ferrio --enghelp libz", &[""]),
+        ("ferrio --time_based randr", &[""]),
+        ("ferrio --latency-", &[""]),
+    ] {
+        let offers = bash_offers(line).unwrap_or_default();
+        assert_eq!(offers, expected, "{line}");
+    }
+}
+
+/// The manual's formatter has nothing to complain of.
+#[test]
+fn the_manual_is_well_formed() {
+    let page = root().join("share/man/ferrio.1");
+    let output = std::process::Command::new("man")
+        .args(["--warnings", "-E", "UTF-8", "-l", "-Tutf8"])
+        .arg(page)
+        .env("MANWIDTH", "80")
+        .output();
+    let Ok(output) = output else {
+        eprintln!("skipped: no man");
+        return;
+    };
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaints}");
+    assert_eq!(complaints, "");
 }

@@ -9,6 +9,8 @@ use crate::{range, refusal};
 pub(crate) fn page() -> String {
     let mut roff = Roff::new();
     roff.control("TH", ["FERRIO", "1"]);
+    // A line that holds a single long word cannot be stretched to the margin.
+    roff.control("ad", ["l"]);
     roff.control("SH", ["NAME"]);
     roff.text([roman(
         "ferrio - I/O tester for block storage that speaks fio's language",
