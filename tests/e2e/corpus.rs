@@ -32,7 +32,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("024-write-pressure-rate.fio", "'log_avg_msec"),
     // The job names no target, so its share is one of nothing.
     ("030-precondition-double-percent.fio", "give size="),
-    ("033-compressible-bssplit-env.fio", "'buffer_compress_chunk"),
     ("039-percent-offsets-and-trim.fio", "'verify"),
     ("042-steadystate-long-names-env.fio", "'steadystate"),
     ("045-chromium-8k-verify-env.fio", "'verify"),
@@ -40,21 +39,12 @@ const REFUSED: &[(&str, &str)] = &[
     ("049-falloc-punch-hole-verifier.fio", "outside parentheses"),
     ("050-e4defrag-donor-file.fio", "outside parentheses"),
     ("053-iops-under-latency-sla.fio", "'latency_target"),
-    (
-        "055-indented-yaml-prefill-kb-base.fio",
-        "'buffer_compress_percentage",
-    ),
     ("060-net-listener-pingpong.fio", "'ioengine=net"),
     ("067-five-jobs-verify-meta-fill-fs.cmd", "'verify"),
     ("069-zbd-mode.cmd", "'zonemode"),
-    (
-        "072-filename-format-fallocate-0.cmd",
-        "'buffer_compress_chunk",
-    ),
     ("074-bs-unaligned-offset-align.cmd", "'verify"),
     ("080-cgroup-two-jobs.cmd", "'cgroup"),
     ("082-zone-sizes-and-sqpoll.cmd", "'ioengine=io_uring_cmd"),
-    ("085-dedupe-one-and-two-dashes.cmd", "'dedupe_percentage"),
 ];
 
 /// Direct writes, mappings and the cache on one file: the kernel may report that they collided.

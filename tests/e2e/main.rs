@@ -7,6 +7,7 @@ mod calls;
 mod cloud_commands;
 mod conduct;
 mod corpus;
+mod data;
 mod debug;
 mod engine_calls;
 mod engines;

@@ -201,13 +201,9 @@ fn drawn_file_sizes() {
 
 #[test]
 fn contents_of_laid_out_files() {
-    const KNOWN: Known = &[
-        ("--buffer_compress_percentage=50", "not built"),
-        ("--dedupe_percentage=50", "not built"),
-    ];
     check(
         include_str!("../data/lifecycle-layout-sha256.json"),
-        KNOWN,
+        &[],
         |dir, case| files_differ(dir, case, true),
     );
 }

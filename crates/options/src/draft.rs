@@ -119,8 +119,6 @@ pub(crate) struct Buffers {
     /// `refill_buffers` as a setting; whether it acts is decided when the job is added.
     pub(crate) refill: bool,
     pub(crate) scramble: bool,
-    /// A compression or dedupe percentage was read.
-    pub(crate) compressing: bool,
 }
 
 /// `random_distribution` as given.

@@ -3,8 +3,8 @@
 
 use crate::draft::{DistributionKind, Draft, ZoneMode, ZonedAmount};
 use crate::spec::{
-    Amount, BlockSize, Direction, Distribution, EngineSpec, FileOperation, Memory, MmapOptions,
-    SplitEntry, Strided, Think,
+    Amount, BlockSize, DedupeMode, Direction, Distribution, EngineSpec, FileOperation, Memory,
+    MmapOptions, SplitEntry, Strided, Think,
 };
 use crate::table;
 
@@ -48,11 +48,13 @@ pub(crate) fn resolve(draft: &mut Draft, rules: &Rules, findings: &mut Findings)
     size(draft);
     caches(draft, findings);
     units(draft);
+    compression(draft);
     distribution(draft);
     size_check(draft, findings);
     file_systems(draft, findings);
     seed(draft);
     percentiles(draft);
+    dedupe(draft, findings);
     placement(draft, findings);
     memory_check(draft, findings);
 }
@@ -66,6 +68,48 @@ fn buffers(draft: &mut Draft) {
     // Buffers of zeros stay zero, unless scrambling was asked for by name.
     draft.spec.data.scramble =
         draft.buffers.scramble && (draft.is_given("scramble_buffers") || !zero);
+}
+
+/// Data that can be compressed to nothing is zeros; other compressible data is new for each write,
+/// unless that was decided by name.
+fn compression(draft: &mut Draft) {
+    let refill_given = draft.is_given("refill_buffers");
+    let data = &mut draft.spec.data;
+    if data.compress_percent >= 100 {
+        data.zero = true;
+        data.compress_percent = 0;
+    } else if data.compress_percent > 0 && !refill_given {
+        data.refill = true;
+        draft.buffers.refill = true;
+    }
+}
+
+/// The working set is made before the job, from its size, and for one file.
+fn dedupe(draft: &Draft, findings: &mut Findings) {
+    let spec = &draft.spec;
+    let dedupe = spec.data.dedupe;
+    if dedupe.percent == 0 || dedupe.mode != DedupeMode::WorkingSet {
+        return;
+    }
+    if spec.sizes.size.bytes == 0 {
+        findings.errors.push(
+            "option 'dedupe_mode=working_set': the working set is a share of 'size', which has to \
+             be given in bytes"
+                .to_string(),
+        );
+    } else if spec.target.nrfiles > 1 {
+        findings.errors.push(format!(
+            "option 'dedupe_mode=working_set': it works with a single file per job, and there are \
+             {} (nrfiles, filename)",
+            spec.target.nrfiles
+        ));
+    } else if dedupe.set_percent + dedupe.percent > 100 {
+        findings.errors.push(format!(
+            "option 'dedupe_percentage': {} % cannot be reached, since {} % of the size are the \
+             working set (dedupe_working_set_percentage), whose contents are unique",
+            dedupe.percent, dedupe.set_percent
+        ));
+    }
 }
 
 fn engine(draft: &mut Draft, findings: &mut Findings) {

@@ -367,14 +367,46 @@ pub struct Data {
     pub zero: bool,
     /// Buffers are filled anew for each write.
     pub refill: bool,
-    /// Sectors are marked with offset and time before each write.
+    /// Sectors are marked with offset and time before each write, unless it is filled anew or
+    /// [`Data::compressing`].
     pub scramble: bool,
+    /// A compression or dedupe percentage was given, even 0: marks would spoil such data.
+    pub compressing: bool,
     /// `buffer_pattern`; empty when unset.
     pub pattern: Vec<u8>,
+    /// `buffer_compress_percentage` as adjusted, below 100; 0 is off.
+    pub compress_percent: u32,
+    /// `buffer_compress_chunk` in bytes; 0 is a whole block.
+    pub compress_chunk: u64,
+    /// How many buffers are duplicates.
+    pub dedupe: Dedupe,
     /// `mem`: where the buffers come from.
     pub memory: Memory,
     /// `iomem_align`: bytes added to a page-aligned start; 0 when unset.
     pub memory_align: u64,
+}
+
+/// How many buffers are duplicates, and of what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dedupe {
+    /// `dedupe_percentage`; 0 is off.
+    pub percent: u32,
+    /// `dedupe_mode`.
+    pub mode: DedupeMode,
+    /// `dedupe_working_set_percentage`: size of the working set as a share of `size`.
+    pub set_percent: u32,
+    /// `dedupe_global`: the working set holds contents of all jobs.
+    pub global: bool,
+}
+
+/// `dedupe_mode`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DedupeMode {
+    /// The contents that the next buffer of its own has.
+    #[default]
+    Repeat,
+    /// One of a fixed set of contents.
+    WorkingSet,
 }
 
 /// Where the buffers come from.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ferrio_device::{DeviceNumber, System, Target, examine};
 use ferrio_options::{FileKind, FileOperation, JobSpec, Memory};
-use ferrio_workload::content::Content;
+use ferrio_workload::content::{BufferStart, Content};
 use ferrio_workload::geometry::{self, Plan};
 use ferrio_workload::seeds::Seeds;
 use ferrio_workload::{RealSize, TargetSize};
@@ -101,17 +101,19 @@ pub fn guard(system: &System, job: &JobSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// Looks at a job's files, plans its regions, and lays out what must be laid out.
+/// Looks at a job's files, plans its regions, and lays out what must be laid out. `peers` are the
+/// starts of all jobs' contents, for a job with `dedupe_global`.
 ///
 /// # Errors
 /// Why the job cannot start.
 pub fn prepare(
     job: &JobSpec,
     seeds: &Seeds,
+    peers: &[BufferStart],
     rules: Rules,
     events: &mut dyn PrepareEvents,
 ) -> Result<Prepared, Failure> {
-    let mut content = Content::with_seeds(job, seeds);
+    let mut content = Content::with_seeds(job, seeds, peers);
     if job.engine.diskless() {
         let size = TargetSize {
             regular: true,

@@ -49,6 +49,7 @@ pub mod content;
 mod divisor;
 pub mod geometry;
 mod hash;
+mod jump;
 mod lfsr;
 mod map;
 mod rank;

@@ -116,6 +116,9 @@ impl Taus64 {
     }
 }
 
+/// Words of the larger state.
+pub(crate) const WORDS_MAX: usize = 5;
+
 /// A generator of either width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Rng {
@@ -133,6 +136,30 @@ impl Rng {
         } else {
             Rng::Narrow(Taus32::new(seed))
         }
+    }
+
+    /// The generator whose state is `words`; the narrow one has three of 32 bits.
+    pub(crate) fn from_words(words: &[u64; WORDS_MAX], wide: bool) -> Self {
+        if wide {
+            Rng::Wide(Taus64 { s: *words })
+        } else {
+            Rng::Narrow(Taus32 {
+                s: [words[0] as u32, words[1] as u32, words[2] as u32],
+            })
+        }
+    }
+
+    /// Its state, as [`Rng::from_words`] takes it.
+    pub(crate) fn words(&self) -> [u64; WORDS_MAX] {
+        match self {
+            Rng::Narrow(Taus32 { s: [a, b, c] }) => [(*a).into(), (*b).into(), (*c).into(), 0, 0],
+            Rng::Wide(Taus64 { s }) => *s,
+        }
+    }
+
+    /// Its outputs have 64 bits.
+    pub(crate) fn is_wide(&self) -> bool {
+        matches!(self, Rng::Wide(_))
     }
 
     /// Next output, widened to 64 bits.

@@ -29,10 +29,12 @@ pub(crate) enum Purpose {
     Buffer = 9,
     SeqOrRandom = 10,
     StartDelay = 13,
+    Dedupe = 14,
     PoissonRead = 15,
     Zone = 16,
     PoissonWrite = 17,
     PoissonTrim = 18,
+    WorkingSet = 20,
 }
 
 /// The master seeds of a job; `None` for `randrepeat=0` without `randseed`, where the caller has

@@ -208,7 +208,7 @@ fn random_maps() -> Outcome {
 }
 
 #[test]
-fn buffer_seeds_and_fills() -> Outcome {
+fn content_seeds() -> Outcome {
     let vectors: Value = serde_json::from_str(include_str!("../tests/data/verify-rng.json"))?;
     let draws = vectors["draws"].as_object().ok_or("no draws")?;
     let mut compared = 0;
@@ -218,23 +218,53 @@ fn buffer_seeds_and_fills() -> Outcome {
             continue;
         };
         let seed = number(&vectors["seeds"][job][purpose]);
-        if !title.ends_with("content seeds") {
+        if title.ends_with("values 1..100") {
+            let mut rng = crate::rng::Taus32::new(seed);
+            for (at, expected) in numbers(values).into_iter().enumerate() {
+                assert_eq!(u64::from(rng.percent()), expected, "{title} at {at}");
+            }
+            compared += 1;
             continue;
         }
+        if title.contains("raw 32-bit draws") {
+            let mut rng = Rng::new(seed, false);
+            for (at, expected) in numbers(values).into_iter().enumerate() {
+                assert_eq!(rng.next(), expected, "{title} at {at}");
+            }
+            compared += 1;
+            continue;
+        }
+        assert!(title.ends_with("content seeds"), "{title}");
         let mut rng = Rng::new(seed, generator == "tausworthe64");
         for (at, expected) in numbers(values).into_iter().enumerate() {
             assert_eq!(rng.wide_seed(), expected, "{title} at {at}");
         }
         compared += 1;
     }
-    assert!(compared >= 8, "{compared} rows");
-    // Rows with a percentage are compressible fills, which are not built.
-    for row in rows(&vectors["fill"])
-        .iter()
-        .filter(|row| row["percentage"].is_null())
-    {
-        let mut buffer = vec![0; usize::try_from(number(&row["len"]))?];
-        crate::content::fill_random(&mut buffer, number(&row["seed"]));
+    assert_eq!(compared, draws.len());
+    Ok(())
+}
+
+#[test]
+fn fills() -> Outcome {
+    let vectors: Value = serde_json::from_str(include_str!("../tests/data/verify-rng.json"))?;
+    for row in rows(&vectors["fill"]) {
+        let mut buffer = vec![0xee; usize::try_from(number(&row["len"]))?];
+        let seed = number(&row["seed"]);
+        match row["percentage"].as_u64() {
+            None => crate::content::fill_random(&mut buffer, seed),
+            Some(percentage) => {
+                let digits = row["pattern_hex"].as_str().ok_or("no pattern")?;
+                let pairs = digits.as_bytes().chunks(2);
+                let pattern: Vec<u8> = pairs
+                    .map(|pair| {
+                        u8::from_str_radix(std::str::from_utf8(pair)?, 16).map_err(Into::into)
+                    })
+                    .collect::<Result<_, Box<dyn std::error::Error>>>()?;
+                let percentage = u32::try_from(percentage)?;
+                crate::content::fill_compressible(&mut buffer, seed, percentage, &pattern);
+            }
+        }
         let hex: String = buffer.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(Some(hex.as_str()), row["hex"].as_str(), "{row}");
     }

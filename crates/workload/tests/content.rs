@@ -4,16 +4,10 @@ mod common;
 
 use common::engine::{Device, run};
 use ferrio_options::JobSpec;
-use ferrio_workload::content::Content;
-use ferrio_workload::geometry;
+use ferrio_workload::content::{BufferStart, Content};
 use ferrio_workload::{Op, OpKind};
+use ferrio_workload::{geometry, seeds};
 use serde_json::Value;
-
-/// Rows with options that are not built, with the reason.
-const LEFT_OUT: &[(&str, &str)] = &[
-    ("buffer_compress", "compressible buffers are not built"),
-    ("dedupe", "dedupe is not built"),
-];
 
 /// A file in memory, and the buffers of the slots.
 struct Memory {
@@ -23,8 +17,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn new(job: &JobSpec, plan: &geometry::Plan) -> Self {
-        let mut content = Content::new(job);
+    fn new(job: &JobSpec, plan: &geometry::Plan, mut content: Content) -> Self {
         let size = usize::try_from(plan.files[0].real_size).expect("small file");
         let mut file = vec![0; size];
         if job.pattern.reads || job.target.overwrite {
@@ -67,6 +60,16 @@ impl Device for Memory {
     }
 }
 
+/// The contents of a job among all jobs of its command line.
+fn content(job: &JobSpec, jobs: &[JobSpec]) -> Result<Content, String> {
+    let seeds = |job: &JobSpec| seeds::of_job(job).ok_or("no seeds");
+    let mut starts = Vec::new();
+    for job in jobs {
+        starts.push(BufferStart::new(job, &seeds(job)?));
+    }
+    Ok(Content::with_seeds(job, &seeds(job)?, &starts))
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -77,24 +80,28 @@ fn files_written() -> Result<(), Box<dyn std::error::Error>> {
     let mut compared = 0;
     for row in vectors.as_array().ok_or("no rows")? {
         let command = row["cmd"].as_str().ok_or("no command line")?;
-        if LEFT_OUT.iter().any(|(option, _)| command.contains(option)) {
-            continue;
-        }
-        let job = common::job(command)?;
-        let plan = geometry::plan(&job, &common::target_sizes(&job, &[]))?;
-        let mut memory = Memory::new(&job, &plan);
-        run(&job, &plan, usize::MAX, &mut memory)?;
+        let jobs = common::jobs(command)?;
+        // The job whose file it is.
+        let name = row["name"].as_str().ok_or("no name")?;
+        let job = &jobs[usize::from(name.ends_with("jj.1.0"))];
+        let plan = geometry::plan(job, &common::target_sizes(job, &[]))?;
+        let mut memory = Memory::new(job, &plan, content(job, &jobs)?);
+        run(job, &plan, usize::MAX, &mut memory)?;
         assert_eq!(
             Some(memory.file.len() as u64),
             row["size"].as_u64(),
             "{command}"
         );
         let head = row["head_hex"].as_str().ok_or("no head")?;
-        assert_eq!(hex(&memory.file[..head.len() / 2]), head, "{command}");
+        assert_eq!(
+            hex(&memory.file[..head.len() / 2]),
+            head,
+            "{name}: {command}"
+        );
         for (at, expected) in row["first64_of_each_kib"]
             .as_array()
-            .ok_or("no samples")?
-            .iter()
+            .into_iter()
+            .flatten()
             .enumerate()
         {
             let sample = hex(&memory.file[at * 1024..at * 1024 + 64]);
@@ -106,6 +113,6 @@ fn files_written() -> Result<(), Box<dyn std::error::Error>> {
         }
         compared += 1;
     }
-    assert_eq!(compared, 22, "rows compared");
+    assert_eq!(compared, 37, "rows compared");
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::{Kind, Opt, Set, unbuilt_word, word};
 use crate::draft::{Ctx, Draft};
-use crate::spec::Memory;
+use crate::spec::{DedupeMode, Memory};
 use crate::value::{Value, pattern};
 
 /// Memory of the buffers.
@@ -68,7 +68,7 @@ pub(super) static CONTENTS: &[Opt] = &[
     )
     .at("I/O", "I/O buffers")
     .range(0, 100)
-    .checks(compress_percentage)
+    .sets(Set::Run(compress_percentage))
     .last_counts(),
     Opt::new(
         "buffer_compress_chunk",
@@ -78,7 +78,7 @@ pub(super) static CONTENTS: &[Opt] = &[
     .at("I/O", "I/O buffers")
     .default("512")
     .parent("buffer_compress_percentage")
-    .unless(&["buffer_compress_percentage"]),
+    .sets(Set::U64(|d| &mut d.spec.data.compress_chunk)),
     Opt::new(
         "dedupe_percentage",
         Kind::Int,
@@ -86,7 +86,7 @@ pub(super) static CONTENTS: &[Opt] = &[
     )
     .at("I/O", "I/O buffers")
     .range(0, 100)
-    .checks(dedupe_percentage)
+    .sets(Set::Run(dedupe_percentage))
     .last_counts(),
     Opt::new(
         "dedupe_global",
@@ -95,7 +95,7 @@ pub(super) static CONTENTS: &[Opt] = &[
     )
     .at("I/O", "I/O buffers")
     .default("0")
-    .unless(&["dedupe_percentage"]),
+    .sets(Set::Switch(|d| &mut d.spec.data.dedupe.global)),
     Opt::new("dedupe_mode", Kind::Word, "Where duplicates come from")
         .at("I/O", "I/O buffers")
         .words(&[
@@ -104,7 +104,7 @@ pub(super) static CONTENTS: &[Opt] = &[
         ])
         .default("repeat")
         .parent("dedupe_percentage")
-        .unless(&["dedupe_percentage"]),
+        .sets(Set::Run(dedupe_mode)),
     Opt::new(
         "dedupe_working_set_percentage",
         Kind::Int,
@@ -114,7 +114,7 @@ pub(super) static CONTENTS: &[Opt] = &[
     .default("5")
     .range(0, 100)
     .parent("dedupe_percentage")
-    .unless(&["dedupe_percentage"]),
+    .sets(Set::U32(|d| &mut d.spec.data.dedupe.set_percent)),
 ];
 
 /// All kinds without a file and without huge pages behave alike, but for segments.
@@ -132,24 +132,36 @@ fn memory(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), Strin
     Ok(())
 }
 
-/// Whether writes refill their buffers depends on the direction known at this point, so the order
-/// of `rw` and `buffer_pattern` matters, as in fio.
+/// Whether writes refill their buffers depends on the direction and the compression known at this
+/// point, so the order of these options matters, as in fio; that of `dedupe_percentage` too, whose
+/// refilling is taken back.
 fn buffer_pattern(draft: &mut Draft, value: &Value, ctx: &mut Ctx<'_>) -> Result<(), String> {
     draft.spec.data.pattern = pattern::parse(value.bytes(), false, ctx.host)?;
-    draft.buffers.refill = draft.buffers.compressing || draft.spec.pattern.reads;
+    draft.buffers.refill = draft.spec.data.compress_percent > 0 || draft.spec.pattern.reads;
     draft.buffers.scramble = false;
     draft.spec.data.zero = false;
     Ok(())
 }
 
-fn compress_percentage(draft: &mut Draft, _: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
-    draft.buffers.compressing = true;
+fn compress_percentage(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.spec.data.compress_percent = value.last_number() as u32;
+    draft.spec.data.compressing = true;
     Ok(())
 }
 
 /// Refills buffers even when it is 0.
-fn dedupe_percentage(draft: &mut Draft, _: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
-    draft.buffers.compressing = true;
+fn dedupe_percentage(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.spec.data.dedupe.percent = value.last_number() as u32;
+    draft.spec.data.compressing = true;
     draft.buffers.refill = true;
+    Ok(())
+}
+
+fn dedupe_mode(draft: &mut Draft, value: &Value, _: &mut Ctx<'_>) -> Result<(), String> {
+    draft.spec.data.dedupe.mode = if value.word() == 0 {
+        DedupeMode::Repeat
+    } else {
+        DedupeMode::WorkingSet
+    };
     Ok(())
 }

@@ -26,9 +26,6 @@ const NOT_BUILT: &[&str] = &[
     "verify_header_seed",
     "verify_policy",
     "verify_pattern_bytes",
-    "buffer_compress_percentage",
-    "compress_chunk",
-    "dedupe_percentage",
     "rate_bytes_per_sec",
     "latency_target_nsec",
     "ss_dur",
@@ -39,7 +36,6 @@ const NOT_BUILT: &[&str] = &[
     "trim_backlog",
     "verify_backlog",
     "verify_active",
-    "compress_or_dedupe_active",
     "backlog_active",
     "size_zones",
     "io_size_zones",
@@ -199,6 +195,13 @@ fn target(draft: &Draft, put: &mut impl FnMut(&str, Json)) {
         }),
     );
     put("buffer_pattern_bytes", json!(spec.data.pattern.len()));
+    put(
+        "buffer_compress_percentage",
+        json!(spec.data.compress_percent),
+    );
+    put("compress_chunk", json!(spec.data.compress_chunk));
+    put("dedupe_percentage", json!(spec.data.dedupe.percent));
+    put("compress_or_dedupe_active", json!(spec.data.compressing));
     put("refill_buffers", number(draft.buffers.refill));
     put("scramble_buffers", number(draft.buffers.scramble));
     put("zero_buffers", number(spec.data.zero));

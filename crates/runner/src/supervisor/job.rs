@@ -115,6 +115,7 @@ impl<'a> Job<'a> {
         Assignment {
             job: self.spec,
             seeds: self.seeds,
+            peers: common.peers,
             prepared: self.prepared.take(),
             page: self.page.clone(),
             link,

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use ferrio_device::{DiskCounters, Disks, System};
 use ferrio_options::{ExitWhat, JobSpec, RunSpec};
 use ferrio_stats::{Message, Progress, RunResult, Severity};
+use ferrio_workload::content::BufferStart;
 use ferrio_workload::seeds::{self, Seeds};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -113,6 +114,7 @@ pub fn run(
         }
     };
     let all_seeds: Vec<Seeds> = spec.jobs.iter().map(seeds_of).collect();
+    let peers = buffer_starts(spec, &all_seeds);
     let jobs = all_jobs(spec, &all_seeds, &pages);
     let clock = starting.settle(spec.clocksource);
     tracing::debug!(target: "time", "{clock:?} after asking for {:?}", spec.clocksource);
@@ -129,6 +131,7 @@ pub fn run(
         common: Common {
             clock,
             rules,
+            peers: &peers,
             locks,
             debug: &spec.debug,
         },
@@ -172,6 +175,16 @@ fn all_jobs<'a>(spec: &'a RunSpec, seeds: &'a [Seeds], pages: &[PageRef]) -> Vec
         job
     };
     spec.jobs.iter().enumerate().map(job).collect()
+}
+
+/// Where the contents of all jobs start; empty when no job makes duplicates of other jobs' data.
+fn buffer_starts(spec: &RunSpec, seeds: &[Seeds]) -> Vec<BufferStart> {
+    if !spec.jobs.iter().any(|job| job.data.dedupe.global) {
+        return Vec::new();
+    }
+    let jobs = spec.jobs.iter().zip(seeds);
+    jobs.map(|(job, seeds)| BufferStart::new(job, seeds))
+        .collect()
 }
 
 /// Seeds of a job; from the system when it asked for no repeatability.
@@ -331,7 +344,13 @@ impl Supervisor<'_> {
                 signals: &mut self.signals,
                 messages: &mut self.messages,
             };
-            match files::prepare(job.spec, job.seeds, self.common.rules, &mut events) {
+            match files::prepare(
+                job.spec,
+                job.seeds,
+                self.common.peers,
+                self.common.rules,
+                &mut events,
+            ) {
                 Ok(prepared) => {
                     self.jobs[index].total_bytes = prepared.plan.total_bytes;
                     self.jobs[index].prepared = Some(prepared);

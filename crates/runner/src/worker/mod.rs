@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use ferrio_engines::Engine;
 use ferrio_options::{DebugSpec, FileLock, JobSpec};
+use ferrio_workload::content::BufferStart;
 use ferrio_workload::seeds::Seeds;
 use ferrio_workload::{Op, OpKind, OpStream};
 use tracing::subscriber::NoSubscriber;
@@ -40,6 +41,8 @@ use table::FileTable;
 pub(crate) struct Assignment<'a> {
     pub(crate) job: &'a JobSpec,
     pub(crate) seeds: &'a Seeds,
+    /// Where the contents of all jobs start, if a job wants to know.
+    pub(crate) peers: &'a [BufferStart],
     /// Files that the supervisor prepared; `None` when the worker is to do it.
     pub(crate) prepared: Option<Prepared>,
     pub(crate) page: PageRef,
@@ -59,6 +62,8 @@ pub(crate) struct Assignment<'a> {
 pub(crate) struct Common<'a> {
     pub(crate) clock: Clock,
     pub(crate) rules: Rules,
+    /// Where the contents of all jobs start, if a job wants to know.
+    pub(crate) peers: &'a [BufferStart],
     /// Where the locks of `lockfile` are.
     pub(crate) locks: Option<Arc<OwnedFd>>,
     pub(crate) debug: &'a DebugSpec,
@@ -143,6 +148,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
     let Assignment {
         job,
         seeds,
+        peers,
         prepared,
         page,
         link,
@@ -163,7 +169,7 @@ fn set_up_and_run(assignment: Assignment<'_>, reporter: &mut Reporter) -> Result
     let locked = place::lock_memory(job, reporter)?;
     let prepared = match prepared {
         Some(prepared) => prepared,
-        None => files::prepare(job, seeds, rules, &mut (reporter, &page))?,
+        None => files::prepare(job, seeds, peers, rules, &mut (reporter, &page))?,
     };
     let set = SetUp {
         job,

@@ -4,11 +4,15 @@
 //! contract: the layout's chunks first (from file to file), then the start-up fill of each buffer
 //! in slot order, then the writes in the order of issue.
 
+mod dedupe;
+mod fill;
+
 use ferrio_options::JobSpec;
 
-use crate::hash::GOLDEN_64;
 use crate::rng::Rng;
 use crate::seeds::{self, Purpose, Seeds};
+use dedupe::{Contents, Dedupe};
+pub(crate) use fill::{fill_compressible, fill_pattern, fill_random};
 
 /// Scrambling marks each whole sector of this size.
 const SECTOR_BYTES: usize = 512;
@@ -17,11 +21,56 @@ const SECTOR_BYTES: usize = 512;
 const SECTOR_TIME_AT: usize = 48;
 
 /// How a buffer is filled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Fill {
     Random,
     Zeros,
     Pattern(Vec<u8>),
+    Chunks(Chunks),
+}
+
+/// Buffers that are compressible or duplicates are filled chunk by chunk.
+#[derive(Clone, Debug)]
+struct Chunks {
+    compress_percent: u32,
+    /// Bytes of a chunk, which is never larger than a block.
+    chunk: usize,
+    /// What stands in the compressible part; zeros if empty.
+    pattern: Vec<u8>,
+    dedupe: Dedupe,
+}
+
+impl Chunks {
+    /// Fills a buffer whose blocks have `unit` bytes.
+    fn fill(&mut self, buffer: &mut [u8], unit: usize, generator: &mut Rng) {
+        let chunk = self.chunk.min(unit).max(1);
+        let chunks = buffer.chunks_mut(chunk);
+        let one = |chunk: &mut [u8], seed: u64| {
+            fill_compressible(chunk, seed, self.compress_percent, &self.pattern);
+        };
+        match self.dedupe.draw() {
+            Contents::Own => {
+                chunks.for_each(|chunk| one(chunk, generator.wide_seed()));
+                self.dedupe.filled(generator);
+            }
+            Contents::Of(mut other) => chunks.for_each(|chunk| one(chunk, other.wide_seed())),
+            Contents::SameChunks => {
+                let seed = generator.clone().wide_seed();
+                chunks.for_each(|chunk| one(chunk, seed));
+            }
+        }
+    }
+}
+
+/// The state in which a job's buffer generator starts: what a working set of all jobs is made of.
+#[derive(Clone, Debug)]
+pub struct BufferStart(Rng);
+
+impl BufferStart {
+    /// That of a job.
+    pub fn new(job: &JobSpec, seeds: &Seeds) -> Self {
+        BufferStart(seeds::rng(job, seeds, Purpose::Buffer))
+    }
 }
 
 /// The contents of a job's buffers.
@@ -34,45 +83,60 @@ pub struct Content {
     seed: u64,
     wide: bool,
     generator: Rng,
+    /// Smallest write: what compressible and duplicate buffers are made of.
+    unit: usize,
 }
 
 impl Content {
     /// Contents from the job's own seeds. A job without any ([`seeds::of_job`]) starts from zeroed
     /// ones here; see [`Content::with_seeds`].
     pub fn new(job: &JobSpec) -> Self {
-        Content::with_seeds(job, &seeds::of_job(job).unwrap_or([0; seeds::COUNT]))
+        Content::with_seeds(job, &seeds::of_job(job).unwrap_or([0; seeds::COUNT]), &[])
     }
 
-    /// Contents from the seeds given.
-    pub fn with_seeds(job: &JobSpec, seeds: &Seeds) -> Self {
-        let generator = seeds::rng(job, seeds, Purpose::Buffer);
-        let fill = if !job.data.pattern.is_empty() {
-            Fill::Pattern(job.data.pattern.clone())
-        } else if job.data.zero {
+    /// Contents from the seeds given. `peers` are the starts of all jobs of the run, in the order
+    /// of their numbers; they only matter to jobs with `dedupe_global`.
+    pub fn with_seeds(job: &JobSpec, seeds: &Seeds, peers: &[BufferStart]) -> Self {
+        let BufferStart(generator) = BufferStart::new(job, seeds);
+        let data = &job.data;
+        let fill = if data.compress_percent > 0 || data.dedupe.percent > 0 {
+            Fill::Chunks(Chunks {
+                compress_percent: data.compress_percent,
+                chunk: match data.compress_chunk {
+                    0 => usize::MAX,
+                    bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
+                },
+                pattern: data.pattern.clone(),
+                dedupe: Dedupe::new(job, seeds, &generator, peers),
+            })
+        } else if !data.pattern.is_empty() {
+            Fill::Pattern(data.pattern.clone())
+        } else if data.zero {
             Fill::Zeros
         } else {
             Fill::Random
         };
         Content {
             fill,
-            refill: job.data.refill,
-            scramble: job.data.scramble && !job.data.refill,
+            refill: data.refill,
+            scramble: data.scramble && !data.refill && !data.compressing,
             reseeds: seeds::repeatable(job),
             seed: seeds[Purpose::Buffer as usize],
-            wide: matches!(generator, Rng::Wide(_)),
+            wide: generator.is_wide(),
             generator,
+            unit: usize::try_from(job.pattern.block[1].min).unwrap_or(usize::MAX),
         }
     }
 
     /// Fills the next chunk of a file that is laid out. A chunk is one write block; the last one
     /// of a file may be shorter.
     pub fn fill_layout(&mut self, chunk: &mut [u8]) {
-        self.fill(chunk);
+        self.fill(chunk, chunk.len());
     }
 
     /// Fills the buffer of a slot before the job starts. Only jobs that write do so, in slot order.
     pub fn fill_start(&mut self, buffer: &mut [u8]) {
-        self.fill(buffer);
+        self.fill(buffer, self.unit);
     }
 
     /// Prepares the data of a write at `offset` (bytes): refills it, or marks each sector with its
@@ -81,7 +145,7 @@ impl Content {
     #[inline]
     pub fn before_write(&mut self, buffer: &mut [u8], offset: u64, start: (u64, u64)) {
         if self.refill {
-            self.fill(buffer);
+            self.fill(buffer, self.unit);
         } else if self.scramble {
             scramble(buffer, offset, start);
         }
@@ -97,50 +161,20 @@ impl Content {
     pub fn reseed(&mut self) {
         if self.reseeds {
             self.generator = Rng::new(self.seed, self.wide);
+            if let Fill::Chunks(chunks) = &mut self.fill {
+                chunks.dedupe.reseed(&self.generator, self.wide);
+            }
         }
     }
 
-    fn fill(&mut self, buffer: &mut [u8]) {
-        match &self.fill {
+    /// `unit`: smallest piece that has contents of its own.
+    fn fill(&mut self, buffer: &mut [u8], unit: usize) {
+        match &mut self.fill {
             Fill::Random => fill_random(buffer, self.generator.wide_seed()),
             Fill::Zeros => buffer.fill(0),
             Fill::Pattern(pattern) => fill_pattern(buffer, pattern),
+            Fill::Chunks(chunks) => chunks.fill(buffer, unit, &mut self.generator),
         }
-    }
-}
-
-/// Fills a buffer from a 64-bit seed: four lanes of multiples of the seed, each multiplied by
-/// the same odd constant from one group of 32 bytes to the next.
-pub fn fill_random(buffer: &mut [u8], seed: u64) {
-    let mut lanes = [1_u64, 2, 3, 5].map(|factor| seed.wrapping_mul(factor));
-    let mut groups = buffer.chunks_exact_mut(32);
-    for group in &mut groups {
-        for (bytes, lane) in group.chunks_exact_mut(8).zip(&mut lanes) {
-            bytes.copy_from_slice(&lane.to_le_bytes());
-            *lane = lane.wrapping_mul(GOLDEN_64);
-        }
-    }
-    for bytes in groups.into_remainder().chunks_mut(8) {
-        bytes.copy_from_slice(&lanes[0].to_le_bytes()[..bytes.len()]);
-        lanes[0] = lanes[0].wrapping_mul(GOLDEN_64);
-    }
-}
-
-/// Fills a buffer with repetitions of a pattern (not empty), cut at its end.
-pub fn fill_pattern(buffer: &mut [u8], pattern: &[u8]) {
-    if let [byte] = pattern {
-        buffer.fill(*byte);
-        return;
-    }
-    let filled = pattern.len().min(buffer.len());
-    buffer[..filled].copy_from_slice(&pattern[..filled]);
-    // Doubles what is there; the source is always whole repetitions.
-    let mut filled = filled;
-    while filled < buffer.len() && filled > 0 {
-        let (done, rest) = buffer.split_at_mut(filled);
-        let next = done.len().min(rest.len());
-        rest[..next].copy_from_slice(&done[..next]);
-        filled += next;
     }
 }
 
@@ -160,32 +194,6 @@ fn scramble(buffer: &mut [u8], offset: u64, (seconds, nanoseconds): (u64, u64)) 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn random_tail_takes_the_first_lane() {
-        let mut buffer = [0_u8; 32 + 8 + 3];
-        fill_random(&mut buffer, 7);
-        assert_eq!(buffer[..8], 7_u64.to_le_bytes());
-        assert_eq!(buffer[24..32], 35_u64.to_le_bytes());
-        let second = 7_u64.wrapping_mul(GOLDEN_64);
-        assert_eq!(buffer[32..40], second.to_le_bytes());
-        assert_eq!(
-            buffer[40..],
-            second.wrapping_mul(GOLDEN_64).to_le_bytes()[..3]
-        );
-    }
-
-    #[test]
-    fn pattern_repeats_from_its_start() {
-        let mut buffer = [0_u8; 11];
-        fill_pattern(&mut buffer, b"abc");
-        assert_eq!(&buffer, b"abcabcabcab");
-        fill_pattern(&mut buffer, &[9]);
-        assert_eq!(buffer, [9; 11]);
-        let mut short = [0_u8; 2];
-        fill_pattern(&mut short, b"abc");
-        assert_eq!(&short, b"ab");
-    }
 
     #[test]
     fn scrambling_leaves_a_short_tail_alone() {
